@@ -14,25 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from exchange import (
-    ROW,
-    Warnings,
-    bare,
-    batch_record,
-    brings_rows,
-    carry_rows,
-    data_file,
-    enter_folder,
-    file_keys,
-    put_config,
-    quiet_environment,
-    read_rows,
-    row_record,
-    serve,
-    tiny_model,
-    tokenizer_folder,
-    windows,
-)
+import exchange
 
 ELSEWHERE = ("data_files", "split", "name", "revision", "trust_remote_code", "shards", "preprocess_shards")
 """Keys of a dataset entry that say where the rows are; of no use where the request brings them."""
@@ -46,14 +28,14 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     from axolotl.common.datasets import load_datasets
     from axolotl.loaders import load_tokenizer
 
-    model_folder = tokenizer_folder(request, work)
-    enter_folder(request)
+    model_folder = exchange.tokenizer_folder(request, work)
+    exchange.enter_folder(request)
     config = configuration(request, work, model_folder)
-    yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else None}
+    yield {"kind": "head", "rows_in": len(exchange.read_rows(request)) if exchange.brings_rows(request) else None}
     path = work / "config.yml"
     path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
-    put_config(model_folder)
-    warnings = Warnings()
+    exchange.put_config(model_folder)
+    warnings = exchange.Warnings()
     cfg = load_cfg(str(path), is_preprocess=True)
     cfg.is_preprocess, cfg.dataset_num_proc = True, None
     warnings.attach("axolotl")
@@ -66,10 +48,12 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         return
     warnings.detach()
     yield {"kind": "head", "kept": len(done), "columns": done.column_names, "warnings": warnings.texts}
-    numbered = ROW in done.column_names
+    numbered = exchange.ROW in done.column_names
     for record in done:
         more = {name: record[name] for name in OPTIONAL if name in done.column_names}
-        yield row_record(record[ROW] if numbered else None, record["input_ids"], record["labels"], **more)
+        yield exchange.row_record(
+            record[exchange.ROW] if numbered else None, record["input_ids"], record["labels"], **more
+        )
     wanted = request.get("batch") or {}
     if wanted.get("count") and len(done):
         yield from batches(cfg, load_tokenizer(cfg), done, wanted)
@@ -78,11 +62,11 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
 def configuration(request: Mapping[str, Any], work: Path, model_folder: Path) -> dict[str, Any]:
     """The whole YAML: what a run on this machine needs, the user's file, then the request's keys."""
     named = ("tokenizer_config", "base_model_config")  # the tokenizer comes with the request
-    given = {key: value for key, value in file_keys(request).items() if key not in named}
+    given = {key: value for key, value in exchange.file_keys(request).items() if key not in named}
     entries = given.get("datasets") or [{}]
-    if brings_rows(request):
+    if exchange.brings_rows(request):
         dataset = {"type": "chat_template", **entries[0], **(request.get("dataset") or {})}
-        path = str(data_file(request, work, numbered=True))
+        path = str(exchange.data_file(request, work, numbered=True))
         entries = [{**{k: v for k, v in dataset.items() if k not in ELSEWHERE}, "path": path, "ds_type": "json"}]
     batch = request.get("batch") or {}
     return {
@@ -109,14 +93,14 @@ def without_row_numbers(deduplicate: Callable[..., Any]) -> Callable[..., Any]:
     """Axolotl's exact deduplication, which compares whole rows, on rows without their numbers."""
 
     def deduplicated(*, dataset: Any, **others: Any) -> Any:
-        if ROW not in dataset.column_names:
+        if exchange.ROW not in dataset.column_names:
             return deduplicate(dataset=dataset, **others)
-        plain = bare(dataset)
+        plain = exchange.bare(dataset)
         first: dict[str, int] = {}
-        for number, record in zip(dataset[ROW], plain):
+        for number, record in zip(dataset[exchange.ROW], plain):
             first.setdefault(str(record), number)
         kept, other = deduplicate(dataset=plain, **others)
-        return kept.add_column(ROW, [first[str(record)] for record in kept]), other
+        return kept.add_column(exchange.ROW, [first[str(record)] for record in kept]), other
 
     return deduplicated
 
@@ -127,33 +111,33 @@ def batches(cfg: Any, tokenizer: Any, dataset: Any, wanted: Mapping[str, int]) -
     from torch.utils.data import SequentialSampler
 
     cfg.use_cpu = True
-    builder = HFCausalTrainerBuilder(cfg, tiny_model(len(tokenizer)), tokenizer)
-    builder.train_dataset = bare(dataset)
+    builder = HFCausalTrainerBuilder(cfg, exchange.tiny_model(len(tokenizer)), tokenizer)
+    builder.train_dataset = exchange.bare(dataset)
     trainer = builder.build(10)
     groups: list[list[list[int]]]
     if cfg.sample_packing:
         sampler = trainer._create_multipack_sampler(SequentialSampler(dataset), dataset)
         groups = [[[int(i) for i in bin_] for bin_ in batch] for batch in sampler][: wanted["count"]]
     else:
-        groups = [[[i] for i in part] for part in windows(len(dataset), wanted)]
+        groups = [[[i] for i in part] for part in exchange.windows(len(dataset), wanted)]
     keep = [name for name in ("input_ids", "labels", *OPTIONAL) if name in dataset.column_names]
     if cfg.sample_packing and trainer.args.sample_packing_drop_attention_mask and "attention_mask" in keep:
         keep.remove("attention_mask")  # as its _get_dataloader does
     for group in groups:
         bins = [[{k: dataset[i][k] for k in keep} for i in bin_] for bin_ in group]
-        rows = [dataset[i].get(ROW) for bin_ in group for i in bin_]
+        rows = [dataset[i].get(exchange.ROW) for bin_ in group for i in bin_]
         features = bins if cfg.sample_packing else [feature for bin_ in bins for feature in bin_]
-        yield {**batch_record(rows, trainer.data_collator(features)), "bins": [len(bin_) for bin_ in group]}
+        yield {**exchange.batch_record(rows, trainer.data_collator(features)), "bins": [len(bin_) for bin_ in group]}
 
 
 def scores(
-    cfg: Any, tokenizer: Any, dataset: Any, warnings: Warnings, wanted: Mapping[str, int]
+    cfg: Any, tokenizer: Any, dataset: Any, warnings: exchange.Warnings, wanted: Mapping[str, int]
 ) -> Iterator[dict[str, Any]]:
     """Rows and batches of axolotl's own reward trainer; each side is labelled where transformers reads its score."""
     from axolotl.core.builders import HFCausalTrainerBuilder
 
     cfg.use_cpu = True
-    builder = HFCausalTrainerBuilder(cfg, tiny_model(len(tokenizer)), tokenizer)
+    builder = HFCausalTrainerBuilder(cfg, exchange.tiny_model(len(tokenizer)), tokenizer)
     builder.train_dataset = dataset
     trainer = builder.build(10)
     warnings.detach()
@@ -162,16 +146,20 @@ def scores(
     for record in done:
         for ids in (record["chosen_ids"], record["rejected_ids"]):
             at = max((i for i, token in enumerate(ids) if token != pad), default=0)
-            yield row_record(record[ROW], ids, [token if i == at else IGNORED for i, token in enumerate(ids)])
-    for part in windows(len(done), wanted):
-        yield batch_record([done[i][ROW] for i in part], trainer.data_collator([done[i] for i in part]))
+            yield exchange.row_record(
+                record[exchange.ROW], ids, [token if i == at else IGNORED for i, token in enumerate(ids)]
+            )
+    for part in exchange.windows(len(done), wanted):
+        yield exchange.batch_record(
+            [done[i][exchange.ROW] for i in part], trainer.data_collator([done[i] for i in part])
+        )
 
 
 SIDES = ("chosen_input_ids", "rejected_input_ids")
 IGNORED = -100
 
 
-def preferences(cfg: Any, warnings: Warnings, wanted: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+def preferences(cfg: Any, warnings: exchange.Warnings, wanted: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     """Rows and batches of axolotl's own trainer of preferences, which prepares them once more by TRL; each row is what
     its collator makes of it alone."""
     from axolotl.cli.args import PreprocessCliArgs
@@ -182,7 +170,7 @@ def preferences(cfg: Any, warnings: Warnings, wanted: Mapping[str, int]) -> Iter
     tokenizer = load_tokenizer(cfg)
     made = load_preference_datasets(cfg=cfg, cli_args=PreprocessCliArgs(debug_num_examples=0)).train_dataset
     cfg.use_cpu = True
-    model = tiny_model(len(tokenizer))
+    model = exchange.tiny_model(len(tokenizer))
     for name in ("dpo", "kto"):  # which load a reference model by the name of the model
         vars(import_module(f"trl.trainer.{name}_trainer"))["create_model_from_path"] = lambda *args, **options: model
     builder = HFRLTrainerBuilder(cfg, model, tokenizer)
@@ -207,14 +195,14 @@ def preferences(cfg: Any, warnings: Warnings, wanted: Mapping[str, int]) -> Iter
         batch = collated([record])
         for at, ids in enumerate(batch["input_ids"]):
             here = batch["attention_mask"][at].bool()
-            yield row_record(record[ROW], ids[here], batch["labels"][at][here])
-    for part in windows(len(done), wanted):
-        yield batch_record([done[i][ROW] for i in part], collated([done[i] for i in part]))
+            yield exchange.row_record(record[exchange.ROW], ids[here], batch["labels"][at][here])
+    for part in exchange.windows(len(done), wanted):
+        yield exchange.batch_record([done[i][exchange.ROW] for i in part], collated([done[i] for i in part]))
 
 
 def setup() -> None:
     """Number rows, keep maps in this process, and do not save what was prepared (it starts a manager process)."""
-    carry_rows()
+    exchange.carry_rows()
     import axolotl.utils.data.sft as sft
 
     sft.save_preprocessed_dataset = lambda *args, **kwargs: None
@@ -227,14 +215,14 @@ def setup() -> None:
 
     def mapped(*args: Any, **options: Any) -> Any:
         removed = options.get("remove_columns")
-        more = {"remove_columns": [name for name in removed if name != ROW]} if removed else {}
+        more = {"remove_columns": [name for name in removed if name != exchange.ROW]} if removed else {}
         return transform(*args, **{**options, **more})
 
     rl._map_dataset = mapped
 
 
 if __name__ == "__main__":
-    quiet_environment(
+    exchange.quiet_environment(
         AXOLOTL_DO_NOT_TRACK="1",
         AXOLOTL_IS_PREPROCESS="1",
         AXOLOTL_LOG_LEVEL="WARNING",
@@ -242,4 +230,4 @@ if __name__ == "__main__":
         TRL_EXPERIMENTAL_SILENCE="1",
         ACCELERATE_USE_CPU="1",
     )
-    serve("axolotl", prepare, ("axolotl", "transformers", "datasets", "tokenizers", "torch"), setup)
+    exchange.serve("axolotl", prepare, ("axolotl", "transformers", "datasets", "tokenizers", "torch"), setup)

@@ -17,22 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from exchange import (
-    ROW,
-    batch_record,
-    brings_rows,
-    carry_rows,
-    data_file,
-    enter_folder,
-    file_keys,
-    put_config,
-    quiet_environment,
-    read_rows,
-    row_record,
-    serve,
-    tokenizer_folder,
-    windows,
-)
+import exchange
 
 OPTIONAL = ("attention_mask", "position_ids")
 IGNORED = -100
@@ -46,8 +31,8 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     from llamafactory.model import load_tokenizer
 
     untouched = copy.deepcopy(TEMPLATES)  # get_template_and_fix_tokenizer changes the registered template
-    yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else None}
-    enter_folder(request)
+    yield {"kind": "head", "rows_in": len(exchange.read_rows(request)) if exchange.brings_rows(request) else None}
+    exchange.enter_folder(request)
     model_args, data_args, training_args, finetuning_args, _ = get_train_args(configuration(request, work))
     module = load_tokenizer(model_args)
     tokenizer = module["tokenizer"]
@@ -69,31 +54,33 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     for record in done:
         if stage == "kto":
             more = {name: record[name] for name in ("kl_input_ids", "kl_labels", "kto_tags")}
-            yield row_record(record.get(ROW), record["input_ids"], record["labels"], **more)
+            yield exchange.row_record(record.get(exchange.ROW), record["input_ids"], record["labels"], **more)
             continue
         if stage == "rm":
             for side in SIDES:
                 ids, labels = record[f"{side}_input_ids"], record[f"{side}_labels"]
                 scored = [IGNORED] * (len(ids) - 1) + ids[-1:]  # where PairwiseTrainer reads the score
-                yield row_record(record.get(ROW), ids, scored if finetuning_args.stage == "rm" else labels)
+                yield exchange.row_record(
+                    record.get(exchange.ROW), ids, scored if finetuning_args.stage == "rm" else labels
+                )
             continue
         if "labels" not in record:  # stage pt leaves them to its collator
             record = {**record, "labels": collator([{"input_ids": record["input_ids"]}])["labels"][0]}
         more = {name: record[name] for name in OPTIONAL if name in done.column_names}
-        row = None if data_args.packing else record.get(ROW)
-        made = row_record(row, record["input_ids"], record["labels"], **more)
+        row = None if data_args.packing else record.get(exchange.ROW)
+        made = exchange.row_record(row, record["input_ids"], record["labels"], **more)
         yield made if row is not None else {**made, "kind": "pack"}
     yield from batches(request.get("batch") or {}, done, collator)
 
 
 def configuration(request: Mapping[str, Any], work: Path) -> dict[str, Any]:
     """The arguments of `llamafactory-cli train`: what this machine needs, the user's file, the request's keys."""
-    given = file_keys(request)
-    folder = tokenizer_folder(request, work)
-    put_config(folder)
+    given = exchange.file_keys(request)
+    folder = exchange.tokenizer_folder(request, work)
+    exchange.put_config(folder)
     dataset = {}
-    if brings_rows(request):
-        path = data_file(request, work, numbered=True)
+    if exchange.brings_rows(request):
+        path = exchange.data_file(request, work, numbered=True)
         entry = {"file_name": path.name, **(request.get("dataset") or {})}
         (work / "dataset_info.json").write_text(json.dumps({"rows": entry}))
         dataset = {"dataset": "rows", "dataset_dir": str(work)}
@@ -145,10 +132,10 @@ def collator_of(stage: str, template: Any, module: Mapping[str, Any], model_args
 
 def batches(wanted: Mapping[str, int], dataset: Any, collator: Any) -> Iterator[dict[str, Any]]:
     """Rows in order through the collator."""
-    for part in windows(len(dataset), wanted):
+    for part in exchange.windows(len(dataset), wanted):
         chosen = [dict(dataset[i]) for i in part]
-        rows = [feature.pop(ROW, None) for feature in chosen]
-        yield batch_record(rows, collator(chosen))
+        rows = [feature.pop(exchange.ROW, None) for feature in chosen]
+        yield exchange.batch_record(rows, collator(chosen))
 
 
 def setup() -> None:
@@ -159,9 +146,9 @@ def setup() -> None:
         stub = types.ModuleType("torchaudio")
         stub.__spec__ = importlib.machinery.ModuleSpec("torchaudio", None)
         sys.modules["torchaudio"] = stub
-    carry_rows()
+    exchange.carry_rows()
 
 
 if __name__ == "__main__":
-    quiet_environment(DISABLE_VERSION_CHECK="1", LLAMAFACTORY_VERBOSITY="ERROR", USE_V1="0")
-    serve("llamafactory", prepare, ("llamafactory", "transformers", "datasets", "tokenizers", "torch"), setup)
+    exchange.quiet_environment(DISABLE_VERSION_CHECK="1", LLAMAFACTORY_VERBOSITY="ERROR", USE_V1="0")
+    exchange.serve("llamafactory", prepare, ("llamafactory", "transformers", "datasets", "tokenizers", "torch"), setup)

@@ -13,19 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from exchange import (
-    batch_record,
-    brings_rows,
-    data_file,
-    enter_folder,
-    put_config,
-    quiet_environment,
-    read_rows,
-    refusals,
-    row_record,
-    serve,
-    tokenizer_folder,
-)
+import exchange
 
 Made = list[tuple[int, dict[str, Any]]]
 """The rows' numbers and what the renderer made of their samples, in order."""
@@ -37,8 +25,8 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     from llamafactory.v1.core.model_engine import ModelEngine
     from llamafactory.v1.core.rendering import Renderer
 
-    yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else None}
-    enter_folder(request)
+    yield {"kind": "head", "rows_in": len(exchange.read_rows(request)) if exchange.brings_rows(request) else None}
+    exchange.enter_folder(request)
     model_args, data_args, training_args, _ = get_args(configuration(request, work))
     loading = SimpleNamespace(args=model_args)
     loading.processor = ModelEngine._init_processor(loading)
@@ -62,10 +50,12 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
             refused.setdefault(row, error)
     made = list(_dropped([one for one in made if one[0] not in refused], training_args))
     yield {"kind": "head", "kept": len(made), "columns": sorted(made[0][1]) if made else []}
-    yield from refusals(refused)
+    yield from exchange.refusals(refused)
     for row, one in made:
         cut = _cut(one, training_args)
-        yield row_record(row, cut["input_ids"], cut["labels"], loss_weights=[float(w) for w in cut["loss_weights"]])
+        yield exchange.row_record(
+            row, cut["input_ids"], cut["labels"], loss_weights=[float(w) for w in cut["loss_weights"]]
+        )
     yield from batches(made, training_args, renderer, (request.get("batch") or {}).get("count", 0))
 
 
@@ -130,7 +120,7 @@ def batches(made: Made, training_args: Any, renderer: Any, count: int) -> Iterat
         if not found:
             return
         taken = before - len(buffer)
-        yield batch_record(rows[:taken], {key: value for key, value in found[0].items() if value is not None})
+        yield exchange.batch_record(rows[:taken], {key: value for key, value in found[0].items() if value is not None})
         rows = rows[taken:]
 
 
@@ -142,11 +132,11 @@ def configuration(request: Mapping[str, Any], work: Path) -> dict[str, Any]:
     file = request.get("config_file")
     given = OmegaConf.to_container(OmegaConf.load(file)) if file else {}
     assert isinstance(given, dict)
-    folder = tokenizer_folder(request, work)
-    put_config(folder)
+    folder = exchange.tokenizer_folder(request, work)
+    exchange.put_config(folder)
     data: dict[str, Any] = {}
-    if brings_rows(request):
-        path = data_file(request, work)
+    if exchange.brings_rows(request):
+        path = exchange.data_file(request, work)
         entry = {"path": str(path), "source": "local", **(request.get("dataset") or {})}
         listed = work / "dataset_info.yaml"
         listed.write_text(yaml.safe_dump({"rows": entry}), encoding="utf-8")
@@ -162,5 +152,5 @@ def configuration(request: Mapping[str, Any], work: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    quiet_environment(DISABLE_VERSION_CHECK="1", LLAMAFACTORY_VERBOSITY="ERROR", USE_V1="1")
-    serve("llamafactory-v1", prepare, ("llamafactory", "transformers", "datasets", "tokenizers", "torch"))
+    exchange.quiet_environment(DISABLE_VERSION_CHECK="1", LLAMAFACTORY_VERBOSITY="ERROR", USE_V1="1")
+    exchange.serve("llamafactory-v1", prepare, ("llamafactory", "transformers", "datasets", "tokenizers", "torch"))

@@ -18,19 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from exchange import (
-    batch_record,
-    brings_rows,
-    data_file,
-    enter_folder,
-    file_keys,
-    quiet_environment,
-    read_rows,
-    refusals,
-    row_record,
-    serve,
-    tokenizer_folder,
-)
+import exchange
 
 
 def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
@@ -38,9 +26,9 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     from mlx_lm.tuner.datasets import CacheDataset, load_dataset
     from mlx_lm.utils import load_tokenizer
 
-    yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else None}
-    folder = tokenizer_folder(request, work)
-    enter_folder(request)
+    yield {"kind": "head", "rows_in": len(exchange.read_rows(request)) if exchange.brings_rows(request) else None}
+    folder = exchange.tokenizer_folder(request, work)
+    exchange.enter_folder(request)
     args = arguments(request, work)
     np.random.seed(args.seed)
     tokenizer = load_tokenizer(str(folder), {"trust_remote_code": False})
@@ -55,9 +43,9 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         except Exception as error:
             refused[row] = error
     yield {"kind": "head", "kept": len(made), "columns": sorted(train[0])}
-    yield from refusals(refused)
+    yield from exchange.refusals(refused)
     for row, (ids, labels) in sorted(made.items()):
-        yield row_record(row, ids, labels)
+        yield exchange.row_record(row, ids, labels)
     count = (request.get("batch") or {}).get("count", 0)
     if count and not refused:
         yield from batches(CacheDataset(train), args, count)
@@ -68,12 +56,12 @@ def arguments(request: Mapping[str, Any], work: Path) -> Any:
     import yaml
     from mlx_lm import lora
 
-    given = file_keys(request)
-    if brings_rows(request):
+    given = exchange.file_keys(request)
+    if exchange.brings_rows(request):
         given = {name: value for name, value in given.items() if name != "hf_dataset"}
         path = work / "data"
         path.mkdir()
-        data_file(request, work).rename(path / "train.jsonl")
+        exchange.data_file(request, work).rename(path / "train.jsonl")
         given |= {**entry_keys(request), "data": str(path)}
     config = work / "config.yaml"
     config.write_text(yaml.safe_dump({**given, **request.get("config", {}), "train": True}), encoding="utf-8")
@@ -89,7 +77,7 @@ def arguments(request: Mapping[str, Any], work: Path) -> Any:
 
 def entry_keys(request: Mapping[str, Any]) -> dict[str, Any]:
     """The names of columns that an `hf_dataset` of the config gives: those of the rows that stand for it."""
-    entry = file_keys(request).get("hf_dataset")
+    entry = exchange.file_keys(request).get("hf_dataset")
     first = entry[0] if isinstance(entry, list) and entry else entry
     return {key: value for key, value in (first or {}).items() if key.endswith("_feature")}
 
@@ -143,7 +131,9 @@ def batches(data: Any, args: Any, count: int) -> Iterator[dict[str, Any]]:
     for number, (batch, lengths) in enumerate(iterate_batches(noting, args.batch_size, args.max_seq_length)):
         if number >= count:
             return
-        yield batch_record(list(asked), {"input_ids": Ids(batch.tolist()), "labels": Ids(labels_of(batch, lengths))})
+        yield exchange.batch_record(
+            list(asked), {"input_ids": Ids(batch.tolist()), "labels": Ids(labels_of(batch, lengths))}
+        )
         asked.clear()
 
 
@@ -157,5 +147,5 @@ class Ids(list):  # type: ignore[type-arg]
 
 
 if __name__ == "__main__":
-    quiet_environment()
-    serve("mlx-lm", prepare, ("mlx-lm", "mlx", "transformers", "datasets", "tokenizers"))
+    exchange.quiet_environment()
+    exchange.serve("mlx-lm", prepare, ("mlx-lm", "mlx", "transformers", "datasets", "tokenizers"))

@@ -17,27 +17,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from exchange import (
-    ROW,
-    batch_record,
-    brings_rows,
-    data_file,
-    enter_folder,
-    file_keys,
-    numbered,
-    put_config,
-    quiet_environment,
-    read_rows,
-    row_record,
-    serve,
-    tokenizer_folder,
-    windows,
-)
+import exchange
 
 
 def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
-    yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else None}
-    enter_folder(request)
+    yield {"kind": "head", "rows_in": len(exchange.read_rows(request)) if exchange.brings_rows(request) else None}
+    exchange.enter_folder(request)
     pipeline = pipeline_of(request, work)
     template, args = pipeline.template, pipeline.args
     undo = _numbering()
@@ -47,7 +32,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         undo()
     if train is None:
         raise TypeError("'NoneType' object is not iterable")
-    rows = list(train[ROW]) if ROW in train.column_names else [None] * len(train)
+    rows = list(train[exchange.ROW]) if exchange.ROW in train.column_names else [None] * len(train)
     split = args.truncation_strategy == "split"
     made = [train[i] if split else template.encode(dict(train[i]), return_length=True) for i in range(len(train))]
     yield {"kind": "head", "kept": len(made), "columns": train.column_names, "template": args.template}
@@ -57,11 +42,15 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     for row, one in zip(rows, made):
         for side in sides_of(one):
             if "labels" not in side:
-                yield row_record(row, side["input_ids"], scored(side["input_ids"], pipeline.processor.pad_token_id))
+                yield exchange.row_record(
+                    row, side["input_ids"], scored(side["input_ids"], pipeline.processor.pad_token_id)
+                )
                 continue
-            yield row_record(row, side["input_ids"], side["labels"], loss_weights=weights_of(side))
-    for part in windows(len(made), request.get("batch") or {}):
-        yield batch_record([rows[i] for i in part], weighed(template.data_collator([dict(made[i]) for i in part])))
+            yield exchange.row_record(row, side["input_ids"], side["labels"], loss_weights=weights_of(side))
+    for part in exchange.windows(len(made), request.get("batch") or {}):
+        yield exchange.batch_record(
+            [rows[i] for i in part], weighed(template.data_collator([dict(made[i]) for i in part]))
+        )
 
 
 def pipeline_of(request: Mapping[str, Any], work: Path) -> Any:
@@ -76,7 +65,7 @@ def pipeline_of(request: Mapping[str, Any], work: Path) -> Any:
     Template.placeholder_tokens.clear()  # one list for all templates of a process
     words = arguments(request, work)
     kind = SwiftPretrain if request.get("command", "sft") == "pt" else SwiftSft
-    kind = SwiftRLHF if "rlhf_type" in {**file_keys(request), **request.get("config", {})} else kind
+    kind = SwiftRLHF if "rlhf_type" in {**exchange.file_keys(request), **request.get("config", {})} else kind
     pipeline = kind.__new__(kind)
     pipeline.train_msg = {}
     pipeline.args = pipeline._parse_args(words)
@@ -102,16 +91,16 @@ def arguments(request: Mapping[str, Any], work: Path) -> list[str]:
     from swift.cli.main import parse_yaml_args
     from swift.model.model_meta import get_model_name
 
-    given = {**file_keys(request), **request.get("config", {})}
-    folder = tokenizer_folder(request, work)
+    given = {**exchange.file_keys(request), **request.get("config", {})}
+    folder = exchange.tokenizer_folder(request, work)
     name = get_model_name(str(given.get("model") or request["tokenizer"])) or folder.name
     (work / "models").mkdir()
     folder = folder.rename(work / "models" / name)
     if not (folder / "config.json").exists():
-        put_config(folder, "NoModelForCausalLM")
-    if brings_rows(request):
+        exchange.put_config(folder, "NoModelForCausalLM")
+    if exchange.brings_rows(request):
         given = {name: value for name, value in given.items() if name not in ("val_dataset", "dataset")}
-        given["dataset"] = [str(data_file(request, work))]
+        given["dataset"] = [str(exchange.data_file(request, work))]
     here = {"output_dir": str(work / "out"), "report_to": "none", "add_version": False, "use_cpu": True}
     precision = {"torch_dtype": "float32", "fp16": False, "bf16": False}
     packs = {"attn_impl": "flash_attn"} if given.get("packing") or given.get("padding_free") else {}
@@ -131,13 +120,13 @@ def _numbering() -> Any:
     from swift.dataset.utils import EncodePreprocessor
 
     keys, encode = RowPreprocessor.standard_keys, EncodePreprocessor.preprocess
-    RowPreprocessor.standard_keys = [*keys, ROW]
+    RowPreprocessor.standard_keys = [*keys, exchange.ROW]
 
     def preprocess(self: Any, row: Any) -> Any:
         made = encode(self, row)
         for one in made if isinstance(made, list) else [made]:
-            if one is not None and ROW in row:
-                one[ROW] = row[ROW]
+            if one is not None and exchange.ROW in row:
+                one[exchange.ROW] = row[exchange.ROW]
         return made
 
     EncodePreprocessor.preprocess = preprocess
@@ -156,7 +145,7 @@ def _packs(pipeline: Any, train: Any, template: Any) -> Iterator[dict[str, Any]]
         lengths = [len(one["input_ids"]) for one in rows]
         batch = {name: value[0] for name, value in template.data_collator([rows]).items() if hasattr(value, "tolist")}
         weights = weights_of({name: value.tolist() for name, value in batch.items()})
-        made = row_record(None, batch["input_ids"], batch["labels"], loss_weights=weights, seq_lengths=lengths)
+        made = exchange.row_record(None, batch["input_ids"], batch["labels"], loss_weights=weights, seq_lengths=lengths)
         yield {**made, "kind": "pack", "position_ids": batch["position_ids"].tolist()}
 
 
@@ -211,16 +200,16 @@ def setup() -> None:
 
     def loaded(*args: Any, **options: Any) -> Any:
         found = load(*args, **options)
-        return numbered(found) if isinstance(found, datasets.Dataset) else found
+        return exchange.numbered(found) if isinstance(found, datasets.Dataset) else found
 
     datasets.Dataset.map, datasets.load_dataset = here, loaded
 
 
 if __name__ == "__main__":
-    quiet_environment(LOG_LEVEL="ERROR", MODELSCOPE_OFFLINE="1")
+    exchange.quiet_environment(LOG_LEVEL="ERROR", MODELSCOPE_OFFLINE="1")
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="sftui-modelscope-") as cache:
         os.environ["MODELSCOPE_CACHE"] = cache
         sys.argv[1:] = []
-        serve("ms-swift", prepare, ("ms-swift", "transformers", "datasets", "tokenizers", "torch"), setup)
+        exchange.serve("ms-swift", prepare, ("ms-swift", "transformers", "datasets", "tokenizers", "torch"), setup)

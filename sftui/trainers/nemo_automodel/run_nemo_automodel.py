@@ -17,20 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from exchange import (
-    batch_record,
-    brings_rows,
-    data_file,
-    enter_folder,
-    file_keys,
-    integers,
-    quiet_environment,
-    read_rows,
-    refusals,
-    row_record,
-    serve,
-    tokenizer_folder,
-)
+import exchange
 
 CHAT = "nemo_automodel.components.datasets.llm.chat_dataset.ChatDataset"
 BLOCKS = ("seed", "step_scheduler", "dataset", "dataloader", "packed_sequence", "distributed")
@@ -41,9 +28,9 @@ BY_PATH, BY_NAME = ("ChatDataset", "ColumnMappedText"), ("squad", "Squad", "xlam
 
 
 def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
-    yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else None}
-    folder = tokenizer_folder(request, work)
-    enter_folder(request)
+    yield {"kind": "head", "rows_in": len(exchange.read_rows(request)) if exchange.brings_rows(request) else None}
+    folder = exchange.tokenizer_folder(request, work)
+    exchange.enter_folder(request)
     raw = config_of(request, work)
     tokenizer = tokenizer_of(raw, folder)
     loader = loader_of(raw)
@@ -59,13 +46,13 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
             continue
         if item is not None:
             items[seen.row(place)] = item
-    yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else len(seen)}
+    yield {"kind": "head", "rows_in": len(exchange.read_rows(request)) if exchange.brings_rows(request) else len(seen)}
     yield {"kind": "head", "kept": len(items), "columns": sorted(next(iter(items.values()), {})), "shifted": True}
-    yield from refusals(refused)
+    yield from exchange.refusals(refused)
     bare = unpadded(loader.dataset_config, tokenizer, items)
     for row, item in sorted(items.items()):
         start, end = bare(row, item)
-        yield row_record(row, item["input_ids"][start:end], item["labels"][start:end])
+        yield exchange.row_record(row, item["input_ids"][start:end], item["labels"][start:end])
     if not refused:
         yield from batches(request, loader, dataset, tokenizer, items)
 
@@ -75,14 +62,14 @@ def config_of(request: Mapping[str, Any], work: Path) -> Any:
     import yaml
     from nemo_automodel.components.config._arg_parser import parse_args_and_load_config
 
-    given = file_keys(request)
+    given = exchange.file_keys(request)
     model = given.get("model") or {}
     kept = {name: given[name] for name in BLOCKS if name in given}
     kept["model"] = {name: model[name] for name in ("trust_remote_code",) if name in model}
     kept.update(request.get("config") or {})
     block = {"_target_": CHAT, **(kept.get("dataset") or {}), **(request.get("dataset") or {})}
     words = list(request.get("flags") or ())
-    if brings_rows(request):
+    if exchange.brings_rows(request):
         target = block["_target_"]
         block = {name: value for name, value in block.items() if name not in ("split", "name", "limit_dataset_samples")}
         block |= place_of(target, rows_file(request, work), work)
@@ -98,7 +85,7 @@ def rows_file(request: Mapping[str, Any], work: Path) -> Path:
     more characters than line feeds."""
     path: Path = work / "data.jsonl"
     if request.get("rows") is None:
-        path = data_file(request, work)
+        path = exchange.data_file(request, work)
         return path
     path.write_text("".join(json.dumps(row) + "\n" for row in request["rows"]), encoding="utf-8")
     return path
@@ -222,19 +209,19 @@ def batches(
     for start in range(0, min(len(made), size * count), max(size, 1)):
         chosen = [dict(item) for item in made[start : start + size]]
         numbers = [None if loader.packing is not None else rows[start + i] for i in range(len(chosen))]
-        yield batch_record(numbers, collate(chosen))
+        yield exchange.batch_record(numbers, collate(chosen))
 
 
 def pack_record(item: Mapping[str, Any]) -> dict[str, Any]:
     found = {"kind": "pack", "row": None}
-    found |= {name: integers(item[name]) for name in ("input_ids", "labels", "position_ids")}
+    found |= {name: exchange.integers(item[name]) for name in ("input_ids", "labels", "position_ids")}
     if "attention_mask" in item:
-        found["attention_mask"] = integers(item["attention_mask"])
+        found["attention_mask"] = exchange.integers(item["attention_mask"])
     if "seq_lens_padded" in item:
-        found["seq_lengths"] = integers(item["seq_lens_padded"])
+        found["seq_lengths"] = exchange.integers(item["seq_lens_padded"])
     return found
 
 
 if __name__ == "__main__":
-    quiet_environment()
-    serve("nemo-automodel", prepare, ("nemo-automodel", "transformers", "datasets", "tokenizers", "torch"))
+    exchange.quiet_environment()
+    exchange.serve("nemo-automodel", prepare, ("nemo-automodel", "transformers", "datasets", "tokenizers", "torch"))

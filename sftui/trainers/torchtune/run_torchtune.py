@@ -21,19 +21,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
-from exchange import (
-    batch_record,
-    brings_rows,
-    data_file,
-    enter_folder,
-    integers,
-    quiet_environment,
-    read_rows,
-    row_record,
-    serve,
-    tokenizer_folder,
-    windows,
-)
+import exchange
 
 OF_PIECES = tuple(f".{one}_tokenizer" for one in ("gemma", "llama2", "mistral", "phi3_mini"))
 """The builders that read a SentencePiece model."""
@@ -45,14 +33,14 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     from torchtune.data import padded_collate_packed, padded_collate_sft
 
     given: dict[str, Any] = {}
-    enter_folder(request)
+    exchange.enter_folder(request)
     if request.get("config_file"):
         loaded = OmegaConf.to_container(OmegaConf.load(request["config_file"]))
         given = {str(k): v for k, v in loaded.items()} if isinstance(loaded, dict) else {}
     config = {**given, **request.get("config", {})}
-    yield {"kind": "head", "rows_in": len(read_rows(request)) if brings_rows(request) else None}
+    yield {"kind": "head", "rows_in": len(exchange.read_rows(request)) if exchange.brings_rows(request) else None}
     block = {"_component_": "torchtune.models.qwen2_5.qwen2_5_tokenizer", **(config.get("tokenizer") or {})}
-    folder = tokenizer_folder(request, work)
+    folder = exchange.tokenizer_folder(request, work)
     block.update(tokenizer_files(block["_component_"], folder, str(block.get("path") or "")))
     special = folder / Path(str(block.get("special_tokens_path") or "tokenizer.json")).name
     if block.get("special_tokens_path") and special.exists():
@@ -60,23 +48,26 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     tokenizer = torchtune_config.instantiate(OmegaConf.create(block))
     entry = {**(given.get("dataset") or {}), **(request.get("dataset") or {})}
     packed = bool(entry.get("packed"))
-    if brings_rows(request):
-        entry.update(source="json", data_files=str(data_file(request, work)), split="train")
+    if exchange.brings_rows(request):
+        entry.update(source="json", data_files=str(exchange.data_file(request, work)), split="train")
     dataset = torchtune_config.instantiate(OmegaConf.create(entry), tokenizer)
     items = [dataset[i] for i in range(len(dataset))]
     rows = positions(dataset)
     shifted = any(is_shifted(item) for item in items) and not any(is_aligned(item) for item in items)
     yield {"kind": "head", "kept": len(items), "labels_shifted": shifted, "pad_id": tokenizer.pad_id}
     for index, item in enumerate(items):
-        ids, labels = integers(item["tokens"]), integers(item["labels"])
+        ids, labels = exchange.integers(item["tokens"]), exchange.integers(item["labels"])
         if shifted:
             labels = [-100, *labels[:-1]]
         if packed:
-            more = {"seq_lengths": integers(item["seq_lens"]), "position_ids": integers(item["input_pos"])}
-            yield {**row_record(None, ids, labels, **more), "kind": "pack"}
+            more = {
+                "seq_lengths": exchange.integers(item["seq_lens"]),
+                "position_ids": exchange.integers(item["input_pos"]),
+            }
+            yield {**exchange.row_record(None, ids, labels, **more), "kind": "pack"}
         else:
-            yield row_record(rows[index], ids, labels)
-    for part in windows(len(items), request.get("batch") or {}):
+            yield exchange.row_record(rows[index], ids, labels)
+    for part in exchange.windows(len(items), request.get("batch") or {}):
         chosen = [dict(items[i]) for i in part]
         if packed:
             made = padded_collate_packed(chosen)
@@ -84,7 +75,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
             multiple = {"pad_to_multiple_of": config["pad_to_multiple_of"]} if config.get("pad_to_multiple_of") else {}
             made = padded_collate_sft(chosen, padding_idx=tokenizer.pad_id, **multiple)
         made = {("input_ids" if name == "tokens" else name): value for name, value in made.items()}
-        yield batch_record([None if packed else rows[i] for i in part], made)
+        yield exchange.batch_record([None if packed else rows[i] for i in part], made)
 
 
 def positions(dataset: Any) -> Sequence[int]:
@@ -95,13 +86,13 @@ def positions(dataset: Any) -> Sequence[int]:
 
 def is_aligned(item: Mapping[str, Any]) -> bool:
     """Whether every label stands at its own token; false tells something only where a label is set."""
-    ids, labels = integers(item["tokens"]), integers(item["labels"])
+    ids, labels = exchange.integers(item["tokens"]), exchange.integers(item["labels"])
     return any(b != -100 for b in labels) and all(b in (-100, a) for a, b in zip(ids, labels))
 
 
 def is_shifted(item: Mapping[str, Any]) -> bool:
     """Whether every label stands one place before its token."""
-    ids, labels = integers(item["tokens"]), integers(item["labels"])
+    ids, labels = exchange.integers(item["tokens"]), exchange.integers(item["labels"])
     return any(b != -100 for b in labels) and all(b in (-100, a) for a, b in zip(ids[1:], labels[:-1]))
 
 
@@ -142,5 +133,5 @@ def setup() -> None:
 
 
 if __name__ == "__main__":
-    quiet_environment()
-    serve("torchtune", prepare, ("torchtune", "torchao", "datasets", "tokenizers", "torch"), setup)
+    exchange.quiet_environment()
+    exchange.serve("torchtune", prepare, ("torchtune", "torchao", "datasets", "tokenizers", "torch"), setup)

@@ -14,22 +14,7 @@ from pathlib import Path
 from types import MethodType, SimpleNamespace
 from typing import Any
 
-from exchange import (
-    ROW,
-    Warnings,
-    batch_record,
-    brings_rows,
-    data_file,
-    enter_folder,
-    file_keys,
-    numbered,
-    quiet_environment,
-    row_record,
-    serve,
-    tiny_model,
-    tokenizer_folder,
-    windows,
-)
+import exchange
 
 COLLATED = ("input_ids", "labels", "seq_lengths")
 
@@ -38,45 +23,48 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     from transformers import AutoTokenizer
     from trl import SFTTrainer
 
-    folder = tokenizer_folder(request, work)
-    enter_folder(request)
+    folder = exchange.tokenizer_folder(request, work)
+    exchange.enter_folder(request)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     arguments, dataset = by_config(request, work) if request.get("config_file") else by_keys(request, work)
     yield {"kind": "head", "rows_in": len(dataset)}
-    warnings = Warnings()
+    warnings = exchange.Warnings()
     tell_warnings_again()
     warnings.attach("trl")
     if "objective" in request:
         build = texts if (objective := request["objective"]) in ("orpo", "cpo") else sequences
-        done, examples, collate = build(tokenizer, numbered(dataset), arguments, objective)
+        done, examples, collate = build(tokenizer, exchange.numbered(dataset), arguments, objective)
         warnings.detach()
         yield {"kind": "head", "kept": len(done), "warnings": warnings.texts}
         for record in done:
             for ids, labels in examples(record):
-                yield row_record(record[ROW], ids, labels)
-        for part in windows(len(done), request.get("batch") or {}):
-            yield batch_record([done[i][ROW] for i in part], collate([dict(done[i]) for i in part]))
+                yield exchange.row_record(record[exchange.ROW], ids, labels)
+        for part in exchange.windows(len(done), request.get("batch") or {}):
+            yield exchange.batch_record([done[i][exchange.ROW] for i in part], collate([dict(done[i]) for i in part]))
         return
     trainer = SFTTrainer(
-        model=tiny_model(len(tokenizer)), processing_class=tokenizer, train_dataset=numbered(dataset), args=arguments
+        model=exchange.tiny_model(len(tokenizer)),
+        processing_class=tokenizer,
+        train_dataset=exchange.numbered(dataset),
+        args=arguments,
     )
     warnings.detach()
     done = trainer.train_dataset
-    known = ROW in done.column_names
+    known = exchange.ROW in done.column_names
     yield {"kind": "head", "kept": len(done), "columns": done.column_names, "warnings": warnings.texts}
     for record in done:
         if known:
-            yield row_record(record[ROW], record["input_ids"], record["labels"])
+            yield exchange.row_record(record[exchange.ROW], record["input_ids"], record["labels"])
         else:
             yield {
-                **row_record(None, record["input_ids"], record["labels"]),
+                **exchange.row_record(None, record["input_ids"], record["labels"]),
                 "kind": "pack",
                 **({"seq_lengths": record["seq_lengths"]} if "seq_lengths" in record else {}),
             }
     keep = [c for c in COLLATED if c in done.column_names]
-    for part in windows(len(done), request.get("batch") or {}):
-        rows = [done[i][ROW] if known else None for i in part]
-        yield batch_record(rows, trainer.data_collator([{k: done[i][k] for k in keep} for i in part]))
+    for part in exchange.windows(len(done), request.get("batch") or {}):
+        rows = [done[i][exchange.ROW] if known else None for i in part]
+        yield exchange.batch_record(rows, trainer.data_collator([{k: done[i][k] for k in keep} for i in part]))
 
 
 IGNORED = -100
@@ -171,11 +159,13 @@ def by_config(request: Mapping[str, Any], work: Path) -> tuple[Any, Any]:
     from trl import DatasetMixtureConfig, ModelConfig, ScriptArguments, TrlParser, get_dataset
 
     path = work / "config.yaml"
-    path.write_text(yaml.safe_dump({**file_keys(request), **here(work), **request.get("config", {})}), encoding="utf-8")
+    path.write_text(
+        yaml.safe_dump({**exchange.file_keys(request), **here(work), **request.get("config", {})}), encoding="utf-8"
+    )
     parser = TrlParser((ScriptArguments, config_of(request), ModelConfig, DatasetMixtureConfig))
     script, arguments, _, mixture = parser.parse_args_and_config(["--config", str(path)], fail_with_unknown_args=True)
     arguments.model_init_kwargs = None
-    if brings_rows(request):
+    if exchange.brings_rows(request):
         return arguments, own_rows(request, work)
     if mixture.datasets:
         return arguments, get_dataset(mixture)[script.dataset_train_split]
@@ -192,7 +182,7 @@ def own_rows(request: Mapping[str, Any], work: Path) -> Any:
 
     if request.get("loader") == "list":
         return Dataset.from_list(request["rows"])
-    return load_dataset("json", data_files=str(data_file(request, work)), split="train")
+    return load_dataset("json", data_files=str(exchange.data_file(request, work)), split="train")
 
 
 def tell_warnings_again() -> None:
@@ -206,5 +196,5 @@ def tell_warnings_again() -> None:
 
 
 if __name__ == "__main__":
-    quiet_environment()
-    serve("trl", prepare, ("trl", "transformers", "datasets", "tokenizers", "torch"))
+    exchange.quiet_environment()
+    exchange.serve("trl", prepare, ("trl", "transformers", "datasets", "tokenizers", "torch"))

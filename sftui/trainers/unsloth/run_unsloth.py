@@ -26,19 +26,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from exchange import (
-    ROW,
-    bare,
-    batch_record,
-    carry_rows,
-    data_file,
-    quiet_environment,
-    row_record,
-    serve,
-    tiny_model,
-    tokenizer_folder,
-    windows,
-)
+import exchange
 
 FALLBACK = "_unsloth_assistant_mask_fallback"
 COLLATED = ("input_ids", "attention_mask", "labels", "seq_lengths", "completion_mask", "assistant_masks")
@@ -53,16 +41,16 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     from trl import SFTConfig, SFTTrainer
     from unsloth_zoo import dataset_utils
 
-    tokenizer = AutoTokenizer.from_pretrained(tokenizer_folder(request, work))
+    tokenizer = AutoTokenizer.from_pretrained(exchange.tokenizer_folder(request, work))
     tokenizer.padding_side = "right"  # as unsloth's compiled trainer sets it (unsloth, models/rl.py)
-    dataset = load_dataset("json", data_files=str(data_file(request, work, numbered=True)), split="train")
+    dataset = load_dataset("json", data_files=str(exchange.data_file(request, work, numbered=True)), split="train")
     yield {"kind": "head", "rows_in": len(dataset)}
     script = request.get("dataset") or {}
     dataset, formatting = by_script(dataset, tokenizer, script)
     setattr(SFTTrainer, FALLBACK, False)
     SFTTrainer._prepare_dataset = dataset_utils.sft_prepare_dataset
     trainer = SFTTrainer(
-        model=tiny_model(len(tokenizer)),
+        model=exchange.tiny_model(len(tokenizer)),
         processing_class=tokenizer,
         train_dataset=dataset,
         formatting_func=formatting,
@@ -84,7 +72,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         trainer = dataset_utils.train_on_responses_only(trainer, **{"num_proc": 1, **script["responses"]})
     done = trainer.train_dataset
     columns = [name for name in COLLATED if name in done.column_names]
-    numbered = ROW in done.column_names
+    numbered = exchange.ROW in done.column_names
     yield {
         "kind": "head",
         "kept": len(done),
@@ -96,8 +84,8 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         feature = {name: record[name] for name in columns}
         alone = one_by_one(trainer.data_collator) if numbered else trainer.data_collator
         labels = feature["labels"] if numbered and "labels" in feature else collated_labels(alone, feature)
-        made = row_record(
-            record[ROW] if numbered else None,
+        made = exchange.row_record(
+            record[exchange.ROW] if numbered else None,
             record["input_ids"],
             labels,
             **({"seq_lengths": record["seq_lengths"]} if "seq_lengths" in record else {}),
@@ -165,8 +153,8 @@ def by_script(dataset: Any, tokenizer: Any, script: Mapping[str, Any]) -> tuple[
     from unsloth_zoo.dataset_utils import standardize_data_formats
 
     if script.get("standardize"):
-        numbers = list(dataset[ROW])
-        dataset = standardize_data_formats(bare(dataset)).add_column(ROW, numbers)
+        numbers = list(dataset[exchange.ROW])
+        dataset = standardize_data_formats(exchange.bare(dataset)).add_column(exchange.ROW, numbers)
     column = script.get("text_from")
 
     def render(messages: Any) -> str:
@@ -202,9 +190,9 @@ def collated_labels(collator: Any, feature: Mapping[str, Any]) -> list[int]:
 
 def batches(wanted: Mapping[str, int], trainer: Any, columns: list[str]) -> Iterator[dict[str, Any]]:
     dataset = trainer.train_dataset
-    for part in windows(len(dataset), wanted):
-        rows = [dataset[i].get(ROW) for i in part]
-        yield batch_record(rows, trainer.data_collator([{k: dataset[i][k] for k in columns} for i in part]))
+    for part in exchange.windows(len(dataset), wanted):
+        rows = [dataset[i].get(exchange.ROW) for i in part]
+        yield exchange.batch_record(rows, trainer.data_collator([{k: dataset[i][k] for k in columns} for i in part]))
 
 
 def setup() -> None:
@@ -217,9 +205,9 @@ def setup() -> None:
     unsloth_zoo.dataset_utils.pack_dataset = trl.data_utils.pack_dataset
     without_gpu_modules()
     fall_back_to_markers()
-    carry_rows()
+    exchange.carry_rows()
 
 
 if __name__ == "__main__":
-    quiet_environment(UNSLOTH_ZOO_DISABLE_GPU_INIT="1", UNSLOTH_ALLOW_CPU="1")
-    serve("unsloth", prepare, ("unsloth_zoo", "trl", "transformers", "datasets", "tokenizers", "torch"), setup)
+    exchange.quiet_environment(UNSLOTH_ZOO_DISABLE_GPU_INIT="1", UNSLOTH_ALLOW_CPU="1")
+    exchange.serve("unsloth", prepare, ("unsloth_zoo", "trl", "transformers", "datasets", "tokenizers", "torch"), setup)

@@ -20,19 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from exchange import (
-    batch_record,
-    brings_rows,
-    enter_folder,
-    put_config,
-    quiet_environment,
-    read_rows,
-    refusals,
-    row_record,
-    serve,
-    tokenizer_folder,
-    windows,
-)
+import exchange
 
 MODULE, NAME = "verl.trainer.config", "sft_trainer_engine"
 TRAINS = ("verl.workers.engine_workers",)
@@ -54,10 +42,10 @@ def setup() -> None:
 
 
 def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
-    rows = read_rows(request) if brings_rows(request) else None
+    rows = exchange.read_rows(request) if exchange.brings_rows(request) else None
     yield {"kind": "head", "rows_in": len(rows) if rows is not None else None}
-    folder = tokenizer_folder(request, work)
-    enter_folder(request)
+    folder = exchange.tokenizer_folder(request, work)
+    exchange.enter_folder(request)
     overrides = [
         f"model.path={_text(str(_model(work)))}",
         f"model.tokenizer_path={_text(str(folder))}",
@@ -92,9 +80,9 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         except Exception as error:
             refused[row] = error
     yield {"kind": "head", "kept": len(made)}
-    yield from refusals(refused)
+    yield from exchange.refusals(refused)
     for row, one in sorted(made.items()):
-        yield row_record(row, *_labelled(one))
+        yield exchange.row_record(row, *_labelled(one))
     batch = request.get("batch") or {}
     if batch.get("count") and made and not refused:
         yield from batches(made, config.data.pad_mode, batch)
@@ -124,7 +112,7 @@ def _model(work: Path) -> Path:
     """A folder of a model that has no weights: of the trainer's steps those before training read its config alone."""
     folder = work / "model"
     folder.mkdir()
-    put_config(folder)
+    exchange.put_config(folder)
     return folder
 
 
@@ -153,15 +141,15 @@ def batches(made: Mapping[int, Any], pad_mode: str, batch: Mapping[str, int]) ->
     from verl.utils.dataset.dataset_utils import SFTTensorCollator
 
     collate, rows = SFTTensorCollator(pad_mode), sorted(made)
-    for part in windows(len(rows), batch):
+    for part in exchange.windows(len(rows), batch):
         some = [rows[i] for i in part]
         found = collate([made[row] for row in some])
         nested = found["input_ids"].is_nested
         flat = {key: value.values()[None] if nested else value for key, value in found.items()}
         labels = flat["input_ids"].where(flat.pop("loss_mask").bool(), -100)
-        yield batch_record(some, {**flat, "labels": labels})
+        yield exchange.batch_record(some, {**flat, "labels": labels})
 
 
 if __name__ == "__main__":
-    quiet_environment(HYDRA_FULL_ERROR="1")
-    serve("verl", prepare, ("verl", "transformers", "tokenizers", "datasets", "pandas", "torch"), setup)
+    exchange.quiet_environment(HYDRA_FULL_ERROR="1")
+    exchange.serve("verl", prepare, ("verl", "transformers", "tokenizers", "datasets", "pandas", "torch"), setup)
