@@ -24,6 +24,10 @@ class PreparedPart:
     def __init__(self, example: Example | None, explained: Mapping[str, Any]) -> None:
         self._example, self._explained = example, explained
 
+    def __repr__(self) -> str:
+        trained = self._example.trained if self._example is not None else 0
+        return f"<{len(self.input_ids)} tokens, {trained} trained>"
+
     def _why(self) -> Mapping[str, Any]:
         return self._explained
 

@@ -119,8 +119,8 @@ class TaggedIds(tuple[int, ...]):
 
 @dataclass(slots=True)
 class Totals:
-    """The rows that no evaluation sets aside and their tokens, of kept ones those of their first example; the rows
-    that are kept, those of them that have no token there (`empty`), and the tokens that they train."""
+    """The rows that no evaluation sets aside and their tokens, of kept ones those of their first example, or of both
+    sides; the rows that are kept, those of them that have no token there (`empty`), and the tokens that they train."""
 
     rows: int = 0
     tokens: int = 0
@@ -132,12 +132,12 @@ class Totals:
         """One more row."""
         self.rows += 1
         if inspection.example is not None:
-            size = inspection.example.size
+            size = sum([one.example.size for one in inspection.sides if one.example is not None])
             self.kept += 1
             self.empty += not size
             self.tokens += size
         elif inspection.tokens is not None and inspection.labels is not None:
-            self.tokens += len(inspection.tokens)
+            self.tokens += sum([len(one.tokens) for one in inspection.sides if one.tokens is not None])
         self.trained += inspection.trained
 
     def __add__(self, other: Totals) -> Totals:

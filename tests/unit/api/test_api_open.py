@@ -198,3 +198,14 @@ def test_a_preference_has_both_sides() -> None:
     assert {one.code for one in row.rejected.findings} >= {"EOS007"}
     assert all(one.side == "rejected" for one in row.rejected.findings)
     assert len(row.rejected.tokens) == len(row.rejected.reasons) == len(row.rejected.labels)
+
+
+def test_the_totals_of_pairs_are_those_of_both_sides() -> None:
+    rows = [{"prompt": "2+2 =", "chosen": " four", "rejected": " five<|im_end|>\n"}]
+    data = sftui.open(rows, tokenizer="builtin:chatml", trainer="trl", set={"loss.objective": "dpo"})
+    written, row = data.encode(), data[0]
+    assert len(list(written.records())) == 2 and written.written is not None
+    totals = written.written.totals
+    assert row.rejected is not None and totals.rows == totals.kept == 1
+    assert totals.tokens == len(row.input_ids) + len(row.rejected.input_ids) and totals.trained == 6
+    assert repr(row.parts[1]) == f"<{len(row.rejected.input_ids)} tokens, 4 trained>"
