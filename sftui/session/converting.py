@@ -129,7 +129,7 @@ class Agreement:
     def sentence(self) -> str:
         """What there is to say of it, in one sentence; "" where no row was prepared."""
         first = "first rows" if self.rows + self.gained > 1 else "first row"
-        gained = f"{self.gained:,} {first} that the trainer could not read can now be prepared" if self.gained else ""
+        gained = f"of the first rows {self.gained:,} can be read only now" if self.gained else ""
         if not self.rows:
             return gained
         if self.same == self.rows:

@@ -65,7 +65,7 @@ def test_what_a_trainer_cannot_read_becomes_messages_and_its_config(sftui: Sftui
         "messages": [{"role": "user", "content": "Add 1.\n1, 2"}, {"role": "assistant", "content": "4"}],
     }
     assert "6 of 6 rows written to new.jsonl, 6 of them changed, 0 dropped" in done.err
-    assert "to-messages" in done.err and "6 first rows that the trainer could not read can now be prepared" in done.err
+    assert "to-messages" in done.err and "of the first rows 6 can be read only now" in done.err
     assert sorted(Path("new-config").iterdir()) == [Path("new-config/recipe.yaml"), Path("new-config/trl_sft.yaml")]
     assert [line["changes"][0]["repair"] for line in rows_of("new.log.jsonl")] == ["to-messages"] * 6
     assert opening(done) == ["new-config/trl_sft.yaml", "-t", "tok"]
