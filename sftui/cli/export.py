@@ -27,7 +27,7 @@ from sftui.session.opened import OpenData
 from sftui.session.options import OpenOptions
 from sftui.session.ready import Ready
 from sftui.text import many, visible
-from sftui.trainers import trainer_of
+from sftui.trainers import trainer_of, traits_of
 from sftui.views.cells import plain
 from sftui.views.compare import count_lines
 
@@ -62,7 +62,9 @@ def export(to: str, folder: str, force: bool, max_rows: int | None, **given: Any
         if lost is not None:
             narrate(lost)
             if not force:
-                narrate("nothing was written: `sftui check` says why; --force writes it anyway")
+                other = to not in TARGETS and traits_of(to).name != recipe.trainer
+                more = f" --trainer {to}` says why, `sftui convert --for {to}` writes rows as it reads them"
+                narrate(f"nothing was written: `sftui check{more if other else '` says why'}; --force writes it anyway")
                 return 1
         loading.print_versions([session])
         stops = to == recipe.trainer and isinstance(session, Ready) and loading.print_stops([session])

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from sftui.trainers import TRAINERS
+
 KNOWN = """\
 Be helpful.
 {% for m in messages %}{% if m.role in ("user", "assistant") %}<|im_start|>{{ m.role }}
@@ -55,7 +57,8 @@ def test_nothing_is_written_of_data_without_an_answer(
     done = sftui(*command, "-o", "out")
     assert done.code == 1 and done.out == "" and not (tmp_path / "out").exists(), done.err
     assert f"sftui: {told}" in done.err
-    assert "nothing was written: `sftui check` says why; --force writes it anyway" in done.err
+    asked = f"sftui check --trainer {to}" if to in TRAINERS and to != trainer else "sftui check"
+    assert f"nothing was written: `{asked}` says why" in done.err and "; --force writes it anyway" in done.err
     forced = sftui(*command, "-o", "out", "--force")
     assert forced.code == 0 and list((tmp_path / "out").iterdir()), forced.err
     assert f"sftui: {told}" in forced.err and "nothing was written" not in forced.err

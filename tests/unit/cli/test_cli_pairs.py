@@ -138,3 +138,11 @@ def test_the_reader_of_a_conversion_is_its_trainer(sftui: Run, pairs: Path, tmp_
     config = tmp_path / "kto-config" / "trl_kto.yaml"
     assert "desirable_weight: 1.0" in config.read_text()
     assert sftui("check", config, "-t", "builtin:chatml").code in (0, 1)
+
+
+def test_an_export_whose_trainer_reads_other_rows_names_the_conversion(sftui: Run, pairs: Path, tmp_path: Path) -> None:
+    done = sftui("export", pairs, *PAIRS, "--to", "llamafactory", "-o", tmp_path / "out")
+    assert done.code == 1 and not (tmp_path / "out").exists()
+    assert "`sftui check --trainer llamafactory` says why, `sftui convert --for llamafactory` writes rows" in done.err
+    words = ("--for", "llamafactory", "--set", "loss.objective=dpo", "-o", tmp_path / "made.jsonl")
+    assert sftui("convert", pairs, "-t", "builtin:chatml", *words).code == 0
