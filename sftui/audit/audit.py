@@ -333,8 +333,8 @@ class Audit:
 
     def verdict(self) -> tuple[Verdict, ...]:
         """What training does with the rows that train, the worst first; empty where nothing is wrong."""
-        dropped = self.drops.figures()
-        return self.verdicts.verdicts(self.rows - self.evaluation_rows, dropped[0].name if dropped else "")
+        dropped, stopped = self.drops.figures(), sum(self.stops.counts.values()) == self.rows
+        return self.verdicts.verdicts(self.rows - self.evaluation_rows, dropped[0].name if dropped else "", stopped)
 
     def _limit(self, limit: int, packing: bool) -> LimitFigure:
         packs, waste = best_fit(self.lengths, limit) if packing else (None, None)

@@ -63,12 +63,12 @@ class Verdicts:
         self.causes.update(other.causes)
         self.setup |= other.setup
 
-    def verdicts(self, rows: int, dropped: str = "") -> tuple[Verdict, ...]:
+    def verdicts(self, rows: int, dropped: str = "", stopped: bool = False) -> tuple[Verdict, ...]:
         """What holds of so many rows: errors before warnings, then the worst consequence; empty where all is well.
 
-        `dropped` is why most of those that the trainer drops are.
+        `dropped` is why most of those that the trainer drops are; `stopped`: none of them could be rendered.
         """
-        made = [*self._of_rows(rows, dropped), *self._of_setup(rows)]
+        made = [*self._of_rows(rows, dropped), *self._of_setup(rows, stopped)]
         return tuple(sorted(made, key=lambda one: (one.severity.rank, _NAMES[one.consequence].rank)))
 
     def _of_rows(self, of: int, dropped: str) -> Iterable[Verdict]:
@@ -80,11 +80,16 @@ class Verdicts:
             code = _cause(label, [(times, code) for (one, code), times in self.causes.items() if one == label])
             yield _verdict(label, severity, count, of, code, self.rows.rows[label], dropped)
 
-    def _of_setup(self, of: int) -> Iterable[Verdict]:
+    def _of_setup(self, of: int, stopped: bool) -> Iterable[Verdict]:
         for label in sorted({label for label, _, _ in self.setup}):
             codes = [(int(bad), code) for one, code, bad in self.setup if one == label]
             severity = Severity.ERROR if max(codes)[0] else Severity.WARNING
-            yield _verdict(label, severity, of, of, _cause(label, codes), range(min(of, 1)))
+            cause = _cause(label, codes)
+            stops = Consequence.STOPS.label  # no text of theirs was made
+            label = (
+                stops if stopped and _NAMES[label] is Consequence.GARBLED and stops not in self.rows.counts else label
+            )
+            yield _verdict(label, severity, of, of, cause, range(min(of, 1)))
 
 
 def of_row(findings: Iterable[Finding]) -> tuple[Severity, Consequence] | None:

@@ -101,7 +101,7 @@ def _sentence(status: Status, brief: int) -> tuple[tuple[str, Role], ...]:
     if status.verdict is not None:
         sign, role = ("✗", Role.ERROR) if status.verdict[0] == "error" else ("!", Role.WARNING)
         return ((f"{sign} {status.verdict[1]}", role), (f": {counted}" if brief < 4 else "", Role.PLAIN))
-    sign = "✓ " if status.found is not None and status.trained else ""
+    sign = "✓ " if status.found is not None and not any(status.found) and status.trained else ""
     told = status.pair is None or (status.ends is not None and status.ends[0] < status.ends[1])
     ends = _ends(status.ends) if not brief and told else ""
     return ((sign, Role.GOOD), (counted, Role.TRAINED if status.trained else Role.WARNING), (ends, Role.PLAIN))

@@ -155,6 +155,8 @@ def merged(look: RowLook) -> Iterator[Fault]:
         return  # TPL007
     if look.chat and boundary_merges(look.context):
         return  # BND002 tells it once
+    if look.tokens.input_ids[: len(prompt_ids)] == prompt_ids:
+        return  # the other side of a preference parts from its prompt earlier: that one merges, or PRF002 tells why
 
     def evidence() -> str:
         prompt = prompt_text(look.tokens, look.rendered, look.context.tools.tokenizer, look.recipe.tokenize)

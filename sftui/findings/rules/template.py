@@ -406,9 +406,9 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
 
 TPL013 = fatal(
     "template-token-not-atomic",
-    "a control token of the template is plain text for this tokenizer",
-    "The template writes it but the vocabulary has no such token, so it is split into pieces and generation can"
-    " never stop on it.",
+    "the template writes a token that this tokenizer does not have",
+    "A control token that the vocabulary does not have is split into pieces, and generation can never stop on it. A"
+    " named one, such as bos_token, stops every row.",
     pairs="use the tokenizer that the template is written for",
     leads_to=Consequence.GARBLED,
     bad=case(

@@ -50,7 +50,7 @@ TRU003 = fatal(
     "the cut removes the end of the prompt and the answer's header",
     "LLaMA-Factory cuts prompt and answer in proportion, each at its end, so the answer follows half a question.",
     repair=(DROP,),
-    leads_to=Consequence.UNTRAINED,
+    leads_to=Consequence.LOST,
     moves=("cut",),
     bad=case(LONG, preset="llamafactory@0.9", changes={"length.max": 100, "render.template": "llamafactory/qwen"}),
     good=case(LONG, preset="llamafactory@0.9", changes={"render.template": "llamafactory/qwen"}),

@@ -33,6 +33,7 @@ WRONG: tuple[tuple[str, str, str, dict[str, Any], tuple[str, ...]], ...] = (
         TURKISH, LLAMA, "axolotl", {"render.template": "axolotl/chatml"},
         ("garbled 525/525 TPL013", "unserved 525/525 TPL016", "unstopped 525/525 EOS001"),
     ),
+    (TURKISH, QWEN, "axolotl", {"render.template": "builtin:llama3"}, ("stops 525/525 TPL013",)),
     (TURKISH, QWEN, "trl", {}, ("questions 525/525 LAB002",)),
     (TURKISH, QWEN, "axolotl", {"mask.rule": "all"}, ("questions 525/525 LAB002",)),
     (TURKISH, QWEN, "axolotl", {"length.max": 64}, ("dropped 525/525 TRU006",)),
@@ -40,7 +41,7 @@ WRONG: tuple[tuple[str, str, str, dict[str, Any], tuple[str, ...]], ...] = (
     ("c4_demo.jsonl", LLAMA, "hf-trainer", {"tokenize.append_eos": "never"}, ("unstopped 300/300 EOS001",)),
     (
         TOYS, QWEN, "llamafactory", {"length.max": 64},
-        ("untrained 1/5 TRU003", "unstopped 1/5 TRU002", "dropped 1/5 TRU006"),
+        ("lost 1/5 TRU003", "unstopped 1/5 TRU002", "dropped 1/5 TRU006"),
     ),
     (TOYS, QWEN, "torchtune", {}, ("stops 1/5 ROW004",)),
     (TOYS, "builtin:gemma", "hf-trainer", {}, ("stops 4/5 TPL002",)),
@@ -120,6 +121,17 @@ def test_rows_are_counted_once_for_each_consequence_however_they_are_merged() ->
         ("unstopped", 1, "EOS001", (0,)),
         ("questions", 1, "LAB002", (3,)),
     ]
+
+
+def test_the_model_sees_no_text_of_rows_that_are_not_rendered() -> None:
+    verdicts = Verdicts()
+    verdicts.of_setup([finding("TPL013")])
+    assert [one.consequence for one in verdicts.verdicts(5)] == ["garbled"]
+    (one,) = verdicts.verdicts(5, stopped=True)
+    assert (one.consequence, one.rows, one.code) == ("stops", 5, "TPL013")
+    assert one.sentence == (
+        "the trainer cannot use all 5 rows: the template writes a token that this tokenizer does not have"
+    )
 
 
 def test_what_is_wrong_with_the_set_up_is_wrong_in_every_row() -> None:

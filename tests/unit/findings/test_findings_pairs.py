@@ -158,10 +158,15 @@ def test_texts_that_are_rendered_already_have_two_bos() -> None:
     assert [one.side for one in made.of("BOS001")] == [""]
 
 
-def test_an_answer_that_begins_with_a_line_feed_moves_the_seam_of_both() -> None:
+def test_an_answer_that_begins_with_a_line_feed_moves_the_seam() -> None:
     made = messages("\nParis.", "Lyon.")
     (found,) = made.of("BND001")
-    assert (found.severity, found.side) == (Severity.WARNING, "")
+    assert (found.severity, found.side) == (Severity.WARNING, "chosen")
+
+
+def test_a_question_that_a_side_repeats_merges_with_nothing() -> None:
+    made = run(pairs(pair(rejected=[user("Where?"), *side("Lyon.")], prompt=[user("Where?")])))
+    assert made.of("PRF002") and not made.of("BND001")
 
 
 def figures_of(case: Case) -> Any:
