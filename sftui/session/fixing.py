@@ -210,13 +210,13 @@ def _in_force(taken: Sequence[Taken], before: Recipe, after: Recipe) -> list[Cur
     """The cures that a recipe has in the end; what one that was set otherwise later was taken against, the next has."""
     cures, waiting = dict[str, list[str]](), list[str]()
     # what a repair and a longer length were taken against, each of them has: the length may be set otherwise later
-    parts = list[Taken]()
     for cure, codes in taken:
         if isinstance(cure, Fix) and cure.repairs:
-            parts += [(name, codes) for name in cure.repairs]
+            for name in cure.repairs:
+                cures.setdefault(_words(before, name), []).extend(codes)
+            if not cure.changes:
+                continue
             cure = in_keys(before, replace(cure, repairs=()))
-        parts.append((cure, codes))
-    for cure, codes in parts:
         changes = cure.changes if isinstance(cure, Fix) else ()
         lost = [one for one in changes if get(after, one.path) != one.after and not isinstance(one.after, Mapping)]
         waiting += codes

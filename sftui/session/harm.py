@@ -7,7 +7,7 @@ may do none with another.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from sftui.conversations.messages import KNOWN_ROLES, switches
 from sftui.errors import RecipeError, SftuiError
@@ -107,11 +107,13 @@ def harm_of(was: Inspection, now: Inspection, answering: Container[str], *, asks
         if answer and had and has < (had if same else 1):
             return f"row {was.row.index} would no longer train {'all of ' * (has > 0)}message {message}"
     others = [message for message, answer in messages if not answer]
-    roles, reached = _roles_of(was, (message for message in others if before[message])), _reached(was)
+    said, cut = was.conversation.messages if was.conversation is not None else (), set(seen)
+    if was.tokens is not None and was.labels is not None:
+        cut -= {message for start, end in was.labels.kept for message in was.tokens.messages[start:end]}
+    roles = {said[message].role for message in others if before[message]}
     for message in others:
         # the same mask trains what it trains where the row goes on, too
-        goes_on = asks and message not in reached and roles >= _roles_of(now, (message,))
-        if after[message] and not before[message] and not goes_on:
+        if after[message] and not (before[message] or (asks and message in cut and said[message].role in roles)):
             return f"row {was.row.index} would train message {message}, which is not an answer"
     if not any(whole_before[message] for message in others):
         for message in others:
@@ -161,20 +163,6 @@ def _learned(found: Inspection, *, whole: bool = False) -> Counter[int]:
         said = zip(tokens.messages[start:end], tokens.parts[start:end])
         counts.update(message for message, part in said if whole or part is Part.CONTENT)
     return counts
-
-
-def _roles_of(found: Inspection, numbers: Iterable[int]) -> set[str]:
-    """Whose some messages of a row are."""
-    messages = found.conversation.messages if found.conversation is not None else ()
-    return {messages[number].role for number in numbers if number < len(messages)}
-
-
-def _reached(found: Inspection) -> set[int]:
-    """The messages of which some token reaches the trainer."""
-    tokens, labels = found.tokens, found.labels
-    if tokens is None or labels is None:
-        return set()
-    return {message for start, end in labels.kept for message in tokens.messages[start:end]}
 
 
 def _is_answer(was: Inspection, now: Inspection, message: int, answering: Container[str]) -> bool | None:

@@ -76,12 +76,12 @@ def with_cures(session: Ready, finding: Finding) -> Generator[None, None, Findin
     declined: list[str] = []
     fix = finding.fix
     if fix is not None and not fix.in_words:
-        why = "tags are needed"
-        if fix.template is not None:  # unless the trainer has its own copy of this template, with tags
-            bare = fix_to(session, with_changes(session.requested, fix.changes))
-            why = yield from why_not(session, finding, bare)
-            fix = fix if why else bare
-        why = why and (yield from why_not(session, finding, fix))
+        # some trainers have their own copy of a template, with tags
+        ways = [fix] if fix.template is None else [fix_to(session, with_changes(session.requested, fix.changes)), fix]
+        for fix in ways:
+            why = yield from why_not(session, finding, fix)
+            if not why:
+                break
         if why:
             paths = ", ".join(change.path for change in fix.changes)
             what = f"changing {paths}" if paths else "putting generation tags into the chat template"
@@ -146,17 +146,16 @@ def with_pair(session: Ready, finding: Finding) -> Generator[None, None, Finding
 def _pairs(session: Ready, finding: Finding, near: Sequence[Half]) -> Iterator[Half]:
     """Changes of which one alone does harm, each with one more: first another length, then a repair, then a setting
     but packing, which is no way around a length."""
-    said, knobs = set(losses_of(session.recipe)), [name for name in ALL if name != "pack"]
-    made = list[tuple[int, Half]]()
+    said, knobs = set(losses_of(session.recipe)), tuple([name for name in ALL if name != "pack"])
+    longer, more, other = list[Half](), list[Half](), list[Half]()
     for recipe, repairs in near:
         rows = _before(ready_under(session, recipe, (*session.repairs, *repairs)), _rows(session, finding))
         longest = max([len(row.tokens) for row, _ in rows if row.tokens is not None], default=0)
-        lengths = [("length.max", length) for length in (round_up(longest), None)]
-        for rank, changes in enumerate((lengths, settings(recipe, tuple(knobs)))):
-            made += [(2 * rank, (changed(recipe, path, value), repairs)) for path, value in changes]
-        made += [(1, (recipe, (*repairs, name))) for name in GENTLE if name not in repairs]
+        longer += [(changed(recipe, "length.max", length), repairs) for length in (round_up(longest), None)]
+        more += [(recipe, (*repairs, name)) for name in GENTLE if name not in repairs]
+        other += [(changed(recipe, path, value), repairs) for path, value in settings(recipe, knobs)]
     seen = list[Half]()
-    for _, half in sorted(made, key=itemgetter(0)):
+    for half in (*longer, *more, *other):
         if half not in seen and said.issuperset(losses_of(half[0])):
             seen.append(half)
             yield half
@@ -227,7 +226,10 @@ def _searched(session: Ready, finding: Finding) -> Generator[None, None, Fix | N
     if key not in context.memo:
         best: tuple[int, int, Recipe] | None = None
         said, told, seen = set(losses_of(session.recipe)), context.once("can be told", dict[str, bool]), {""}
-        for number, (likely, other) in enumerate(islice(_recipes(session, finding), MOST_RECIPES)):
+        advice = fix_text(finding.code, session.recipe.trainer, not session.recipe.supervised)
+        first = list(advised(session.recipe, advice))
+        for number, other in enumerate(islice(chain(first, _recipes(session, finding)), MOST_RECIPES)):
+            likely = number < len(first)
             change = str(diff(session.recipe, other) or "")
             if change not in told:
                 told[change] = said.issuperset(losses_of(other)) and can_be_told(session.requested, other)
@@ -249,28 +251,25 @@ def _searched(session: Ready, finding: Finding) -> Generator[None, None, Fix | N
     return found
 
 
-def _recipes(session: Ready, finding: Finding) -> Iterator[tuple[bool, Recipe]]:
-    """What is tried against a finding, whether it is likely to help: as the trainer's advice has it; single knobs;
-    columns and keys that nobody reads; a newer release; two knobs at once."""
+def _recipes(session: Ready, finding: Finding) -> Iterator[Recipe]:
+    """What is tried against a finding but for its trainer's advice: single knobs; columns and keys that nobody reads; a
+    newer release; two knobs at once."""
     recipe = session.recipe
-    yield from (
-        (True, other) for other in advised(recipe, fix_text(finding.code, recipe.trainer, not recipe.supervised))
-    )
     if finding.severity is Severity.INFO:
         return
     rows = _as_they_are(session, finding)
     lost = _lost(rows)
-    read = [(False, other) for other in mappings(recipe, session.detected, session.stored.sample, lost=lost)]
+    read = list(mappings(recipe, session.detected, session.stored.sample, lost=lost))
     yield from read if lost else ()
-    yield from ((False, changed(recipe, path, value)) for path, value in single_knobs(recipe, rows, ALL))
+    yield from (changed(recipe, path, value) for path, value in single_knobs(recipe, rows, ALL))
     yield from () if lost else read
-    yield from ((False, other) for other in renderings(recipe, session.tools.default_template))
+    yield from renderings(recipe, session.tools.default_template)
     if traits_of(recipe.preset).versions:
         release = recipe
         for path, value in newer(session.checks()):
             release = changed(release, path, value)
-        yield False, release
-    yield from ((False, other) for other in pairs(recipe))
+        yield release
+    yield from pairs(recipe)
 
 
 def can_be_told(recipe: Recipe, other: Recipe) -> bool:
@@ -456,14 +455,13 @@ def _of_dataset(session: Ready, rows: Iterable[Inspection]) -> Counter[str]:
     return counts
 
 
-def _still(finding: Finding, had: Iterable[Finding], now: Inspection, has: Iterable[Finding]) -> str:
+def _still(finding: Finding, had: Sequence[Finding], now: Inspection, has: Sequence[Finding]) -> str:
     """That the finding of a row stays; "" where it is gone."""
     if now.row.left_out is not None:
         return ""
-    before, after = list(had), list(has)
     for alike in (_mark, lambda one: one.code):  # this very one, and then how many of its code there are
         counts = [
-            sum(alike(one) == alike(finding) and _as_grave(one, finding) for one in found) for found in (before, after)
+            sum(alike(one) == alike(finding) and _as_grave(one, finding) for one in found) for found in (had, has)
         ]
         if counts[1] >= counts[0] > 0:
             return f"{finding.code} stays"
