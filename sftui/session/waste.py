@@ -43,8 +43,11 @@ def sizes_of(ready: Ready, engine: Bulk | None = None) -> Iterator[RowSizes]:
     """The sizes of all rows, as far as they are known: given again and again until all are in; `engine` as in
     `Ready.inspect_many`.
 
-    SftuiError where there are more than can be held, or none reaches the trainer.
+    SftuiError where there are more than can be held, or none reaches the trainer, and for pairs.
     """
+    if ready.recipe.paired:
+        what, why = "sftui does not work out what limits cost pairs", "a batch cuts and pads both sides"
+        raise SftuiError(what, why=why, fix="see what one cuts with `sftui check --max-length N`")
     whole = ready_under(ready, unlimited(ready.recipe))
     sizes, trainer = RowSizes(), trainer_of(ready.recipe)
     for found in whole.inspect_many(whole.rows(), spans=False, engine=engine):

@@ -146,3 +146,8 @@ def test_an_export_whose_trainer_reads_other_rows_names_the_conversion(sftui: Ru
     assert "`sftui check --trainer llamafactory` says why, `sftui convert --for llamafactory` writes rows" in done.err
     words = ("--for", "llamafactory", "--set", "loss.objective=dpo", "-o", tmp_path / "made.jsonl")
     assert sftui("convert", pairs, "-t", "builtin:chatml", *words).code == 0
+
+
+def test_the_waste_of_pairs_is_not_that_of_one_side(sftui: Run, pairs: Path) -> None:
+    done = sftui("waste", pairs, *PAIRS)
+    assert done.code == 2 and not done.out and "sftui does not work out what limits cost pairs" in done.err
