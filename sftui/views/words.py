@@ -155,7 +155,13 @@ def verdict_word(table: TokenTable, i: int) -> tuple[str, Role]:
         return "cut", Role.WARNING
     if glyph == UNKNOWN:
         return "unknown", Role.DIM
+    if _scored(table, i):
+        return "scored", Role.TRAINED
     return ("trained", Role.TRAINED) if glyph in LEARNT else ("masked", Role.MASKED)
+
+
+def _scored(table: TokenTable, i: int) -> bool:
+    return table.reasons is not None and table.reasons[i] is Reason.SCORED
 
 
 def what_is_learnt(table: TokenTable, i: int) -> str:
@@ -181,6 +187,8 @@ def what_is_trained(table: TokenTable, i: int) -> str:
         return _ALWAYS[glyph]
     if glyph not in LEARNT:
         return f"not trained{_because(table, i)}"
+    if _scored(table, i):
+        return "the reward of this side; no other token carries loss"
     before = table.predecessor(i)
     if before is None:
         return f"{NOTHING_PRECEDES} it: never predicted"
