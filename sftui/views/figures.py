@@ -39,7 +39,8 @@ def figure_lines(figures: Figures, width: int) -> tuple[Behind, ...]:
 
 def _blocks(figures: Figures, width: int) -> Iterator[Behind]:
     part = f" ({share(figures.trained, figures.tokens, 1)})" if figures.tokens else ""
-    words = f" · {figures.tokens:,} tokens · {figures.trained:,} trained{part}"
+    cuts = ", before cuts" * (figures.received_tokens < figures.tokens)
+    words = f" · {figures.tokens:,} tokens · {figures.trained:,} trained{part}{cuts}"
     yield from _behind("", wrap(line((many(figures.rows, "row"), Role.TITLE), words), width))
     all_reach = figures.received_rows == figures.rows
     yield from _behind("" if all_reach else "dropped", wrap(line((_received(figures), Role.DIM)), width))
@@ -125,7 +126,7 @@ def _received(figures: Figures) -> str:
     if got == (figures.rows, figures.tokens, figures.trained):
         return "every row reaches the trainer"
     rows = many(got[0], "row")
-    return f"{rows}, {got[1]:,} tokens reach{'es' * (got[0] == 1)} the trainer, {got[2]:,} with a label"
+    return f"{rows}, {got[1]:,} tokens reach{'es' * (got[0] == 1)} the trainer, {got[2]:,} trained"
 
 
 def weight_words(weights: WeightFigures) -> str:
