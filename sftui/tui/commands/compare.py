@@ -13,7 +13,7 @@ from pathlib import Path
 from sftui.errors import RecipeError
 from sftui.recipe import Recipe, changed
 from sftui.side_files import read_side_file
-from sftui.trainers import load_recipe, preset_names
+from sftui.trainers import load_recipe, preset_names, trainer_named
 from sftui.tui.commands import rows
 from sftui.tui.commands.command import Command
 from sftui.tui.commands.recipe import preset_like
@@ -65,7 +65,9 @@ def pick(here: Inspector, count: int | None) -> None:
     if here.workspace.base_recipe != now:
         entries.append(("as opened", "the recipe before your changes"))
     words = "its defaults with the current data, tokenizer and template"
-    entries += [(name, words) for name in preset_names() if name != now.preset]
+    aims = now.loss.objective
+    others = (name for name in preset_names() if aims in ("sft", *trainer_named(name).objectives))
+    entries += [(name, words) for name in others if name != now.preset]
     if now.preset in preset_names() and preset_like(now, now.preset) != now:
         entries.append((now.preset, "this trainer with its defaults"))
     entries += [(f"template builtin:{name}", "this recipe with a different chat template") for name in builtin_names()]
