@@ -145,10 +145,7 @@ def scores(
     yield {"kind": "head", "kept": len(done), "warnings": warnings.texts}
     for record in done:
         for ids in (record["chosen_ids"], record["rejected_ids"]):
-            at = max((i for i, token in enumerate(ids) if token != pad), default=0)
-            yield exchange.row_record(
-                record[exchange.ROW], ids, [token if i == at else IGNORED for i, token in enumerate(ids)]
-            )
+            yield exchange.row_record(record[exchange.ROW], ids, exchange.scored(ids, pad))
     for part in exchange.windows(len(done), wanted):
         yield exchange.batch_record(
             [done[i][exchange.ROW] for i in part], trainer.data_collator([done[i] for i in part])
@@ -156,7 +153,6 @@ def scores(
 
 
 SIDES = ("chosen_input_ids", "rejected_input_ids")
-IGNORED = -100
 
 
 def preferences(cfg: Any, warnings: exchange.Warnings, wanted: Mapping[str, int]) -> Iterator[dict[str, Any]]:
@@ -188,7 +184,7 @@ def preferences(cfg: Any, warnings: exchange.Warnings, wanted: Mapping[str, int]
         for begin in ("", "KL_"):
             mask = batch.pop(f"{begin}completion_mask", None)
             if mask is not None:
-                batch[f"{begin}labels"] = batch[f"{begin}input_ids"].where(mask.bool(), IGNORED)
+                batch[f"{begin}labels"] = batch[f"{begin}input_ids"].where(mask.bool(), exchange.IGNORED)
         return batch
 
     for record in done:

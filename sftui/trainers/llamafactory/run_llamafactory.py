@@ -20,7 +20,6 @@ from typing import Any
 import exchange
 
 OPTIONAL = ("attention_mask", "position_ids")
-IGNORED = -100
 SIDES = ("chosen", "rejected")
 
 
@@ -59,7 +58,7 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         if stage == "rm":
             for side in SIDES:
                 ids, labels = record[f"{side}_input_ids"], record[f"{side}_labels"]
-                scored = [IGNORED] * (len(ids) - 1) + ids[-1:]  # where PairwiseTrainer reads the score
+                scored = [exchange.IGNORED] * (len(ids) - 1) + ids[-1:]  # where PairwiseTrainer reads the score
                 yield exchange.row_record(
                     record.get(exchange.ROW), ids, scored if finetuning_args.stage == "rm" else labels
                 )

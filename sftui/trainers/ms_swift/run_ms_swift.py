@@ -42,9 +42,8 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
     for row, one in zip(rows, made):
         for side in sides_of(one):
             if "labels" not in side:
-                yield exchange.row_record(
-                    row, side["input_ids"], scored(side["input_ids"], pipeline.processor.pad_token_id)
-                )
+                ids = side["input_ids"]
+                yield exchange.row_record(row, ids, exchange.scored(ids, pipeline.processor.pad_token_id))
                 continue
             yield exchange.row_record(row, side["input_ids"], side["labels"], loss_weights=weights_of(side))
     for part in exchange.windows(len(made), request.get("batch") or {}):
@@ -158,12 +157,6 @@ def sides_of(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         for prefix in ("chosen_", "rejected_")
         if "label" not in one or prefix == "chosen_"
     ]
-
-
-def scored(ids: list[int], pad: int) -> list[int]:
-    """A label where GenericForSequenceClassification reads the score, which has no others."""
-    at = max((place for place, token in enumerate(ids) if token != pad), default=0)
-    return [token if place == at else -100 for place, token in enumerate(ids)]
 
 
 def weights_of(one: Mapping[str, Any]) -> list[float]:

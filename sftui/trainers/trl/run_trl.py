@@ -67,7 +67,6 @@ def prepare(request: Mapping[str, Any], work: Path) -> Iterator[dict[str, Any]]:
         yield exchange.batch_record(rows, trainer.data_collator([{k: done[i][k] for k in keep} for i in part]))
 
 
-IGNORED = -100
 Prepared = tuple[Any, Callable[[Mapping[str, Any]], Iterator[tuple[list[int], list[int]]]], Callable[[Any], Any]]
 """Rows, what reaches the loss of one (ids and labels), and the collator."""
 
@@ -94,10 +93,9 @@ def sequences(tokenizer: Any, dataset: Any, arguments: Any, objective: str) -> P
         for answer in (record[name] for name in ("chosen_ids", "rejected_ids", "completion_ids") if name in record):
             prompt = record.get("prompt_ids")
             if prompt is None:
-                at = max((i for i, one in enumerate(answer) if one != pad), default=0)
-                yield answer, [one if i == at else IGNORED for i, one in enumerate(answer)]
+                yield answer, exchange.scored(answer, pad)
             else:
-                yield (prompt + answer)[cut], ([IGNORED] * len(prompt) + answer)[cut]
+                yield (prompt + answer)[cut], ([exchange.IGNORED] * len(prompt) + answer)[cut]
 
     if objective == "kto":
         own = module.DataCollatorForUnpairedPreference(pad, most, multiple)
@@ -135,7 +133,7 @@ def labelled(batch: Mapping[str, Any]) -> dict[str, Any]:
     for begin in ("", "KL_"):
         if f"{begin}completion_mask" in made:
             mask = made.pop(f"{begin}completion_mask")
-            made[f"{begin}labels"] = made[f"{begin}input_ids"].where(mask.bool(), IGNORED)
+            made[f"{begin}labels"] = made[f"{begin}input_ids"].where(mask.bool(), exchange.IGNORED)
     return made
 
 

@@ -40,6 +40,7 @@ from typing import Any
 
 ROW = "sftui_row"
 """The extra column that carries a row's position through the trainer's own preparation."""
+IGNORED = -100
 
 Record = dict[str, Any]
 Prepare = Callable[[Mapping[str, Any], Path], Iterator[Record]]
@@ -141,6 +142,12 @@ def row_record(row: int | None, input_ids: Any, labels: Any, **more: Any) -> Rec
     """One kept row as the trainer hands it to its collator; `loss_weights` is one more, a list of floats, where the
     trainer has weights for each token."""
     return {"kind": "row", "row": row, "input_ids": integers(input_ids), "labels": integers(labels), **more}
+
+
+def scored(ids: list[int], pad: int) -> list[int]:
+    """A label where GenericForSequenceClassification reads the score of a side, which has no others."""
+    at = max((place for place, token in enumerate(ids) if token != pad), default=0)
+    return [token if place == at else IGNORED for place, token in enumerate(ids)]
 
 
 def batch_record(rows: list[int | None], batch: Mapping[str, Any]) -> Record:
