@@ -147,18 +147,32 @@ def _pairs(session: Ready, finding: Finding, near: Sequence[Half]) -> Iterator[H
     """Changes of which one alone does harm, each with one more: first another length, then a repair, then a setting
     but packing, which is no way around a length."""
     said, knobs = set(losses_of(session.recipe)), tuple([name for name in ALL if name != "pack"])
-    longer, more, other = list[Half](), list[Half](), list[Half]()
-    for recipe, repairs in near:
-        rows = _before(ready_under(session, recipe, (*session.repairs, *repairs)), _rows(session, finding))
-        longest = max([len(row.tokens) for row, _ in rows if row.tokens is not None], default=0)
-        longer += [(changed(recipe, "length.max", length), repairs) for length in (round_up(longest), None)]
-        more += [(recipe, (*repairs, name)) for name in GENTLE if name not in repairs]
-        other += [(changed(recipe, path, value), repairs) for path, value in settings(recipe, knobs)]
-    seen = list[Half]()
-    for half in (*longer, *more, *other):
+    rows, seen = _rows(session, finding), list[Half]()
+
+    def lengths(recipe: Recipe, repairs: tuple[str, ...]) -> tuple[int, None]:
+        made = _before(_ready(session, recipe, (*session.repairs, *repairs)), rows)
+        return round_up(max([len(row.tokens) for row, _ in made if row.tokens is not None], default=0)), None
+
+    longer = ((changed(half[0], "length.max", length), half[1]) for half in near for length in lengths(*half))
+    more = ((recipe, (*repairs, name)) for recipe, repairs in near for name in GENTLE if name not in repairs)
+    other = (
+        (changed(recipe, path, value), repairs) for recipe, repairs in near for path, value in settings(recipe, knobs)
+    )
+    for half in chain(longer, more, other):
         if half not in seen and said.issuperset(losses_of(half[0])):
             seen.append(half)
             yield half
+
+
+def _ready(session: Ready, recipe: Recipe, repairs: tuple[str, ...]) -> Ready:
+    """The same data under another recipe, which is prepared once; SftuiError."""
+    known: dict[tuple[str, tuple[str, ...]], Ready] = session.checks().once("under other recipes", dict)
+    key = (str(diff(session.requested, recipe)), repairs)
+    if key not in known:
+        other = ready_under(session, recipe, repairs)  # the fix may be a version with another transformers
+        other.checks()
+        known[key] = other
+    return known[key]
 
 
 def with_cure_of(session: Ready, finding: Finding, others: Iterable[Finding]) -> Generator[None, None, Finding]:
@@ -313,22 +327,17 @@ def _under(
 ) -> Generator[None, None, str]:
     """Why another recipe, or other repairs, do not help against a finding; "" where they do; `own` as in
     `judged`."""
-    known: dict[tuple[str, tuple[str, ...] | None], Ready] = session.checks().once("under other recipes", dict)
-    key = (str(diff(session.requested, recipe)), repairs)
+    repairs = session.repairs if repairs is None else repairs
     try:
-        if key not in known:
-            other = ready_under(session, recipe, repairs)  # the fix may be a version with another transformers
-            other.checks()
-            known[key] = other
+        other = _ready(session, recipe, repairs)
     except SftuiError as error:
         return str(error)
-    other = known[key]
     yield None
     why = yield from judged(session, other, finding, own=own)
     if why and why not in (UNSEEN, f"{finding.code} stays") and not of_trial(recipe):
         near: dict[tuple[object, ...], list[Half]] = session.checks().once(NEAR, dict)
         halves = near.setdefault(_alike(finding), [])
-        half = recipe, repairs[len(session.repairs) :] if repairs is not None else ()
+        half = recipe, repairs[len(session.repairs) :]
         if half not in halves:
             halves.append(half)
     return why
