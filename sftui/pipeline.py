@@ -98,12 +98,16 @@ def objective_of(rows: Sequence[Row], recipe: Recipe) -> str | None:
     """The objective under which the trainer of a recipe trains on rows that are preferences, "" where it has none; None
     where they are none."""
     problem = _preferences(rows)
-    for name in OBJECTIVES.get(problem.what, ()) if problem is not None else ():
+    return None if problem is None else _objective(problem, rows, recipe)
+
+
+def _objective(problem: Problem, rows: Sequence[Row], recipe: Recipe) -> str:
+    for name in OBJECTIVES.get(problem.what, ()):
         other = changed(recipe, "loss.objective", name)
         with suppress(RecipeError):
             trainer_of(other).detect(rows, other)  # which an old release may not be known to do
             return name
-    return None if problem is None else ""
+    return ""
 
 
 def _preferences(rows: Sequence[Row]) -> Problem | None:
@@ -113,9 +117,10 @@ def _preferences(rows: Sequence[Row]) -> Problem | None:
 
 def _objective_missing(rows: Sequence[Row], recipe: Recipe, trainer: Trainer) -> Problem | None:
     """That rows are preferences, and what their trainer could do with them; None where they are none."""
-    problem, objective = _preferences(rows), objective_of(rows, recipe)
+    problem = _preferences(rows)
     if problem is None or trainer.traits.by_hand:
         return problem
+    objective = _objective(problem, rows, recipe)
     but, fix = "loss.objective is sft", f"set loss.objective to {objective}"
     if not objective:
         but, fix = f"sftui does not model preferences under {trainer.title}", problem.fix.partition(";")[0]
