@@ -85,10 +85,9 @@ class Verdicts:
             codes = [(int(bad), code) for one, code, bad in self.setup if one == label]
             severity = Severity.ERROR if max(codes)[0] else Severity.WARNING
             cause = _cause(label, codes)
-            stops = Consequence.STOPS.label  # no text of theirs was made
-            label = (
-                stops if stopped and _NAMES[label] is Consequence.GARBLED and stops not in self.rows.counts else label
-            )
+            stops = Consequence.STOPS.label
+            if stopped and _NAMES[label] is Consequence.GARBLED and stops not in self.rows.counts:
+                label = stops  # no text of theirs was made
             yield _verdict(label, severity, of, of, cause, range(min(of, 1)))
 
 

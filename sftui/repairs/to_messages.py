@@ -183,10 +183,8 @@ def _layout(columns: Mapping[str, str], paired: bool) -> RepairLayout:
     """Where converted rows keep what other repairs touch."""
     lists = tuple(columns[name] for name in ("prompt", *SIDES) if name in columns and (paired or name != "rejected"))
     lists = lists or (MESSAGES,)
-    sides, decisive = (
-        tuple(columns[name] for name in SIDES if paired and name in columns),
-        (*lists, *columns.values(), TOOLS),
-    )
+    sides = tuple(columns[name] for name in SIDES if paired and name in columns)
+    decisive = (*lists, *columns.values(), TOOLS)
     return RepairLayout(lists, decisive=decisive, body=lists, prompt=columns.get("prompt"), sides=sides)
 
 

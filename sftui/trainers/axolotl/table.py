@@ -20,7 +20,7 @@ from sftui.recipe import Recipe
 from sftui.trainers import table, versions
 from sftui.trainers.axolotl import TRAIN_ON, AxolotlOptions
 from sftui.trainers.axolotl.packing import varlen
-from sftui.trainers.axolotl.settings import BRADLEY_TERRY, CHAT, ENTRY_KEYS, RECORD, TYPE_OF_FORMAT
+from sftui.trainers.axolotl.settings import CHAT, ENTRY_KEYS, RECORD, TYPE_OF_FORMAT
 from sftui.trainers.axolotl.templates import FALLBACK, JINJA, TOKENIZER
 
 NUMBERS: tuple[str, ...] = tuple(RECORD["numbers"].split())
@@ -451,8 +451,7 @@ def _template(config: table.Config, recipe: Recipe, where: str) -> table.Said:
         top = config.get("chat_template") or (JINJA if more else None)
         if top is not None:
             name, jinja = top, more
-    renders = str(entry.get("type", CHAT)).partition(".")[0] in (CHAT, BRADLEY_TERRY.partition(".")[0])
-    if name is None or name == TOKENIZER or not renders:
+    if name is None or name == TOKENIZER or CHAT not in str(entry.get("type", CHAT)).split("."):
         return {"render.template": "tokenizer"}
     inline = jinja if name == JINJA and isinstance(jinja, str) else None
     if inline is not None and "{" not in inline:
