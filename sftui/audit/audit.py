@@ -25,7 +25,7 @@ from sftui.model import Inspection, Part, RenderedText
 from sftui.runs import Ranges, covered, moved, overlap, within
 from sftui.text import visible
 
-COUNTS = ("tokenized", "tokens", "trained", "received_tokens", "evaluation_rows", "evaluation_tokens")
+COUNTS = ("tokenized", "paired", "tokens", "trained", "received_tokens", "evaluation_rows", "evaluation_tokens")
 MOST_SOURCES = 5000
 NO_FINDINGS, ONLY_STOPPED = "no findings", "stopped without a finding"
 UNKNOWN_BRANCH = "author unknown"
@@ -60,7 +60,7 @@ class Audit:
         self.checks = DatasetChecks(context, evaluation, lasting=lasting or self._marking)
         own = context.recipe.length.max
         self.limits = tuple(sorted({*LIMITS, own} if own is not None else LIMITS))
-        self.rows = self.tokenized = self.tokens = self.trained = 0
+        self.rows = self.tokenized = self.paired = self.tokens = self.trained = 0
         self.received_tokens = self.evaluation_rows = self.evaluation_tokens = 0
         self.lengths, self.shares = Counter[int](), Counter[int]()
         self.over, self.cut, self.trained_cut = Counter[int](), Counter[int](), Counter[int]()
@@ -125,6 +125,7 @@ class Audit:
         if labels.dropped is not None:
             self._tally("dropped for", self.drops, visible(labels.dropped)[:LONGEST_NAME], row.index)
             figures[3] += 1
+        self.paired += inspection.rejected is not None
         for side in look.sides:
             figures[1] += len(side.tokens)
             figures[2] += side.mask.trained
@@ -329,6 +330,7 @@ class Audit:
             self.evaluation_tokens,
             self.weights.figures(),
             self.loss.figures(self._averaging, self.lengths) if packing else None,
+            self.paired,
         )
 
     def verdict(self) -> tuple[Verdict, ...]:

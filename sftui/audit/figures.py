@@ -144,7 +144,8 @@ class Figures:
     stops and in the sets of findings: all else is of the rows that train.
 
     `lengths` maps a length in tokens to how many rows have it; `shares` maps a whole per cent (rounded down) to
-    how many rows have that part of their tokens trained. The loss budgets count trained tokens that reach the
+    how many rows have that part of their tokens trained. Of `paired` rows each side counts in `tokenized`, `lengths`,
+    `shares` and `limits`. The loss budgets count trained tokens that reach the
     trainer: by role (`""`: no message), by message index (-1: none), by special token, by part. `weights` are None
     where the trainer's loss has none, `loss` where nothing is trained or not everything is counted yet.
     """
@@ -177,3 +178,9 @@ class Figures:
     evaluation_tokens: int = 0
     weights: WeightFigures | None = None
     loss: LossFigures | None = None
+    paired: int = 0
+
+    @property
+    def unit(self) -> str:
+        """What `tokenized`, `lengths`, `shares` and `limits` count."""
+        return "sides" if self.paired else "rows"

@@ -21,7 +21,7 @@ from sftui.part_files import begin_part
 from sftui.recipe import TODAY
 from sftui.trainers import release_of, traits_of
 
-FORMAT = 14
+FORMAT = 15
 MOST_STATES = 20
 """Audits kept; the oldest go."""
 

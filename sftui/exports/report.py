@@ -83,11 +83,12 @@ def figure_sections(figures: Figures) -> Iterator[tuple[str, str, Any]]:
     table, columns = parts().table, parts().columns
     head: tuple[str, ...]
     if figures.tokenized:
-        plot = columns("lengths-plot", "Rows by length in tokens", length_bars(figures.lengths))
+        counted = figures.unit.capitalize()
+        plot = columns("lengths-plot", f"{counted} by length in tokens", length_bars(figures.lengths))
         lengths = ((_quantile(part), f"{length:,}") for part, length in figures.quantiles.items())
-        caption, head = "Lengths in tokens, before truncation", ("Share of rows", "At most")
+        caption, head = "Lengths in tokens, before truncation", (f"Share of {figures.unit}", "At most")
         yield "lengths", "Lengths", plot + table(caption, head, lengths)
-        caption = "Rows by percentage of trained tokens"
+        caption = f"{counted} by percentage of trained tokens"
         yield "shares", "Trained share", columns("shares-plot", caption, share_bars(figures.shares))
     if figures.by_role:
         yield "budget", "Where the loss goes", _budget(figures)
@@ -170,21 +171,21 @@ def _limits(figures: Figures) -> Any:
         return table(caption, ("Limit", *head), rows)
 
     cut = limits(
-        "Cutting longer rows on the right",
-        ("Rows cut", "Trained tokens lost", "Left without a label"),
+        f"Cutting longer {figures.unit} on the right",
+        (f"{figures.unit.capitalize()} cut", "Trained tokens lost", "Left without a label"),
         lambda one: per(one.over, figures.tokenized),
         lambda one: per(one.trained_cut, figures.trained),
         lambda one: f"{one.unlabelled:,}",
     )
     drop = limits(
-        "Dropping longer rows",
-        ("Rows dropped", "Tokens lost", "Trained tokens lost"),
+        f"Dropping longer {figures.unit}",
+        (f"{figures.unit.capitalize()} dropped", "Tokens lost", "Trained tokens lost"),
         lambda one: per(one.over, figures.tokenized),
         lambda one: per(one.tokens_dropped, figures.tokens),
         lambda one: per(one.trained_dropped, figures.trained),
     )
     pack = table(
-        "Packing rows, cut at the limit, best-fit decreasing",
+        f"Packing {figures.unit}, cut at the limit, best-fit decreasing",
         ("Limit", "Sequences", "Padding tokens"),
         (
             (f"{figure.limit:,}", f"{figure.packs:,}", per(figure.waste or 0, figure.packs * figure.limit))

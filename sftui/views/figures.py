@@ -51,16 +51,17 @@ def _blocks(figures: Figures, width: int) -> Iterator[Behind]:
         words = f"{rows}, {figures.evaluation_tokens:,} tokens, counted separately"
         yield from _behind(listed_by("evaluation", "rows"), wrap(line((words, Role.DIM)), width))
     if figures.tokenized:
+        counted = figures.unit.capitalize()
         lengths, shares = dict(length_bars(figures.lengths)), dict(share_bars(figures.shares))
-        yield from _titled("Rows by length in tokens", _bars("length", lengths, width, len(lengths)))
+        yield from _titled(f"{counted} by length in tokens", _bars("length", lengths, width, len(lengths)))
         yield from _behind("longest", wrap(line((_quantiles(figures.quantiles), Role.DIM)), width))
         bars = _bars("trained share", shares, width, len(shares))
-        yield from _titled("Rows by percentage of trained tokens", bars)
+        yield from _titled(f"{counted} by percentage of trained tokens", bars)
         yield from _titled("Effect of a length limit", _limits(figures, width))
         unlabelled = {f"{limit.limit:,}": limit.unlabelled for limit in figures.limits if limit.unlabelled}
         if unlabelled:
-            bars = _bars("no label under", unlabelled, width, len(unlabelled), of=figures.rows)
-            yield from _titled("Rows that a length limit leaves without a label", bars)
+            bars = _bars("no label under", unlabelled, width, len(unlabelled), of=figures.rows + figures.paired)
+            yield from _titled(f"{counted} that a length limit leaves without a label", bars)
     by_weight = figures.weights.by_weight if figures.weights is not None and figures.weights.tokens else {}
     for title, kind, counts, named in (
         ("Trained tokens by role", "role", figures.by_role, lambda name: name or "no message"),
@@ -180,11 +181,11 @@ def _sources(figures: Figures, width: int) -> Iterator[Behind]:
 
 def _limits(figures: Figures, width: int) -> Iterator[Behind]:
     if width < NARROW_TABLE:
-        words = "rows over the limit, trained tokens lost if they are cut, trained tokens lost if they are dropped"
-        yield from _behind("", wrap(line((words, Role.DIM)), width))
+        words = "over the limit, trained tokens lost if they are cut, trained tokens lost if they are dropped"
+        yield from _behind("", wrap(line((f"{figures.unit} {words}", Role.DIM)), width))
         heading = "  limit     over     cut  dropped   packs"
     else:
-        heading = "  limit  rows over   cut: trained lost  dropped: lost     packs"
+        heading = f"  limit {f'{figures.unit} over':>10}   cut: trained lost  dropped: lost     packs"
     yield line((heading, Role.LABEL)), ""
     for limit in figures.limits:
         lost = (limit.trained_cut, limit.trained_dropped)

@@ -85,3 +85,12 @@ def talk(index: int, words: int = 8, where: str = "data.jsonl") -> Row:
         ("assistant", f"It is {index + 1}." + " So it is." * words),
         where=where,
     )
+
+
+def pair(index: int) -> Row:
+    asked, *answers = (
+        [{"role": role, "content": f"{text} {index}"}]
+        for role, text in (("user", "What?"), ("assistant", "This is"), ("assistant", "No"))
+    )
+    data = {"prompt": asked, "chosen": answers[0], "rejected": answers[1]}
+    return Row(index, data, json.dumps(data), f"data.jsonl line {index + 1}")

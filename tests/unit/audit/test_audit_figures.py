@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audit_rows import Opened, chat, rows_of, talk
+from audit_rows import Opened, chat, pair, rows_of, talk
 
 from sftui.audit.audit import Audit
 from sftui.audit.figures import Figures, GroupFigure
@@ -135,6 +135,26 @@ def test_a_row_without_its_look_is_counted_alike() -> None:
         audit.add(RowLook(inspection, opened.context), check_row(inspection, opened.context))
     assert audit.figures() == opened.audit().figures()
     assert audit.checks.many_turns == opened.audit().checks.many_turns == 1
+
+
+@pytest.mark.parametrize("objective", ["dpo", "sft"])
+def test_each_side_of_a_pair_counts(objective: str) -> None:
+    rows = [pair(i) if objective == "dpo" else talk(i) for i in range(5)]
+    opened = Opened(rows, "trl", {"loss.objective": objective})
+    made = opened.audit().figures()
+    sides = 10 if objective == "dpo" else 5
+    assert (made.rows, made.tokenized, made.paired, made.unit) == (
+        5,
+        sides,
+        sides - 5,
+        "sides" if sides > 5 else "rows",
+    )
+    assert sum(made.lengths.values()) == sum(made.shares.values()) == sides
+    halves = [Audit(opened.context) for _ in range(2)]
+    for row in rows:
+        halves[row.index % 2].check(opened.inspect(row), opened.context)
+    halves[0].merge(halves[1])
+    assert halves[0].figures().paired == made.paired
 
 
 @pytest.mark.parametrize("parts", [2, 7])

@@ -119,6 +119,14 @@ def test_no_figures_and_small_counts_are_drawn() -> None:
     assert "▌" in plain(drawn(replace(empty, by_role={"much": 10_000, "little": 1}), 80))
 
 
+def test_figures_of_pairs_say_that_sides_are_counted() -> None:
+    text = plain(drawn(replace(figures(), rows=30, paired=30), 120))
+    assert "Sides by length in tokens" in text and "Sides by percentage of trained tokens" in text
+    assert "  limit sides over   cut: trained lost" in text and "Rows by" not in text
+    (bar,) = (line for line in text.splitlines() if line.split()[:2] == ["512", "60"])
+    assert "100.0 %" in bar, "of 60 sides, not of 30 rows"
+
+
 def test_what_tells_long_names_apart_is_seen() -> None:
     names = [
         "<|im_start|>system<|im_end|><|im_start|>user",
