@@ -32,3 +32,5 @@ async def test_a_recipe_that_does_not_pack_says_what_to_set() -> None:
     async with running((80, 24)) as driven:
         text = await driven.press("P")
         assert "the recipe does not pack" in text and "pack.strategy" in text
+    async with running((120, 36)) as driven:  # where the pane is narrower
+        assert "length.max" in await driven.press("P")

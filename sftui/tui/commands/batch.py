@@ -12,7 +12,7 @@ from sftui.text import many
 from sftui.tui.commands.command import Command
 from sftui.tui.contexts import BATCH, PACKS
 from sftui.tui.inspector import Inspector
-from sftui.views.cells import Line, Role, line, text_lines
+from sftui.views.cells import Line, Role, line, text_lines, wrap
 from sftui.views.status import problem_lines
 from sftui.workspace import events as ev
 from sftui.workspace import requests as rq
@@ -89,7 +89,7 @@ def pack_lines(here: Inspector, width: int) -> tuple[Line, ...]:
     answer, recipe, first = here.state.batched.packs, here.workspace.recipe, here.state.batched.first.get(PACKS, 0)
     if answer is not None and answer.problem is not None:
         hint = line(("c", Role.KEY), (" opens the recipe: see pack.strategy, length.max", Role.DIM))
-        return (*problem_lines(answer.problem, width), (), hint)
+        return (*problem_lines(answer.problem, width), (), *wrap(hint, width))
     if answer is None or answer.batch is None:
         return (line(("packing …", Role.DIM)),)
     ignore = recipe.mask.ignore_index
