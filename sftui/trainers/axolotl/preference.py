@@ -36,7 +36,16 @@ from sftui.model import (
 from sftui.recipe import Mask, Recipe, Tokenize
 from sftui.trainers import versions
 from sftui.trainers.axolotl import AxolotlOptions
-from sftui.trainers.axolotl.settings import ARGILLA, BRADLEY_TERRY, DEFAULT, RECORD, TURNS, preference_type, settings_of
+from sftui.trainers.axolotl.settings import (
+    ARGILLA,
+    BRADLEY_TERRY,
+    DEFAULT,
+    PREFERENCE_TYPES,
+    RECORD,
+    TURNS,
+    preference_type,
+    settings_of,
+)
 from sftui.trainers.axolotl.trainer import Axolotl, template_of
 from sftui.trainers.axolotl.turns import STOPS
 from sftui.trainers.base import MessagesTarget, ShapedRow, Toolbox, Trainer, pad_token_id, to_render
@@ -46,6 +55,7 @@ from sftui.trainers.trl.preference import behind_prompt
 from sftui.trainers.trl.trainer import UNKNOWN, refuse_unpadded
 
 ROLES = {role: role for role in ("user", "assistant", "system", "tool")}
+_COLUMN_KEYS = {"prompt": "field_messages", "chosen": "field_chosen", "rejected": "field_rejected"}
 DUMMY = Message({"role": "user", "content": "[[dummy_message]]"})
 _RENDERED = Tokenize(add_special_tokens=False)
 _TEXTS = Tokenize(add_special_tokens=True, append_eos="if_missing_text")
@@ -105,9 +115,14 @@ class AxolotlDpo(PairTrainer, Axolotl):
                 f"sftui does not know the Axolotl type `{settings.type}` of preferences", why, "choose another type"
             )
         fields = self.columns_of(kind, columns, recipe)
-        if missing := [column for column in fields.values() if column not in columns]:
-            kind, fix = settings.type or kind, "set field_messages, rename the column, or choose another type"
-            return refusal(f"there is no column `{missing[0]}`", f"type {kind} reads it and raises KeyError", fix)
+        if missing := [name for name, column in fields.items() if column not in columns]:
+            fix = "rename the column, or choose another type"
+            if kind in (DEFAULT, ARGILLA):
+                fix = f"set {_COLUMN_KEYS[missing[0]]}, {fix}"
+            elif len(PREFERENCE_TYPES[recipe.loss.objective]) == 1:  # there is no other type
+                fix = f"give each row the columns {', '.join(f'`{name}`' for name in fields)}"
+            why = f"type {settings.type or kind} reads it and raises KeyError"
+            return refusal(f"there is no column `{fields[missing[0]]}`", why, fix)
         fields |= {"tools": "tools"} if "tools" in columns else {}
         shape = "preference" if recipe.paired else "unpaired"
         return Detection(shape, fields, dict(MESSAGE_KEYS), ROLES, f"{reason}, {kind}")

@@ -332,6 +332,27 @@ def test_what_stops_other_objectives(objective: str, kind: object, row: Any, why
     assert problem is not None and why in f"{problem.what} {problem.why}"
 
 
+@pytest.mark.parametrize(
+    ("objective", "kind", "row", "fix"),
+    [
+        ("dpo", "chat_template.default", {"messages": [], "chosen": {}}, "set field_rejected, rename the column, or"),
+        (
+            "dpo",
+            "chat_template.default",
+            {"prompt": [], "chosen": {}, "rejected": {}},
+            "set field_messages, rename the column, or",
+        ),
+        ("dpo", "chatml.icr", {"input": "Hi", "chosen": "good"}, "rename the column, or choose another type"),
+        ("orpo", TURNS, {"chosen": []}, "give each row the columns `chosen`, `rejected`"),
+        ("reward", SCORED, TEXT, "give each row the columns `system`, `input`, `chosen`, `rejected`"),
+    ],
+)
+def test_a_missing_column_names_what_its_type_can_be_told(objective: str, kind: object, row: Any, fix: str) -> None:
+    recipe = with_knobs(preset("axolotl@0.21"), {"loss.objective": objective, "own.type": kind})
+    refused = pipeline.detect([Row(0, row, "", "a")], recipe).refused
+    assert refused is not None and refused.fix.startswith(fix)
+
+
 def test_orpo_reads_the_questions_of_chosen(chatml: LoadedTokenizer) -> None:
     """The last answers alone are compared; a column `prompt` stands for each question."""
     found, *_ = prepared([ROUND, {**ROUND, "system": "s"}], chatml, TURNS, loss__objective="orpo")
