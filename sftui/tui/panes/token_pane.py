@@ -245,7 +245,8 @@ class TokenPane(LineView):
             keys = f"DK{keys}"
         elif self.loading_text:
             keys = f"K{keys}q"
-        return [(), *(line((f"  {key}  ", Role.KEY), (HINTS[key], Role.DIM)) for key in keys)]
+        hints = (line((f"  {key}  ", Role.KEY), (HINTS[key], Role.DIM)) for key in keys)
+        return [(), *(part for hint in hints for part in wrap(hint, self.size.width, "     "))]
 
     def show_loading(self, text: str) -> None:
         """What is loading, in the place of tokens that wait for it; "" once nothing is."""
