@@ -396,12 +396,24 @@ TPL016 = fatal(
     "the trainer's template is not the tokenizer's own",
     "The trainer has its own template, which writes different text around the turns from the tokenizer's chat"
     " template, so what is trained is not what a server sends. If only whitespace, an end-of-text token or the tools"
-    " differ, it is a warning; a default system prompt, which model families add on purpose, is a notice.",
+    " differ, it is a warning.",
     data="use the tokenizer's own template",
     share=True,
     leads_to=Consequence.UNSERVED,
     moves=("frame",),
     bad=case(SHAREGPT, preset="llamafactory@0.9", changes={"render.template": "llamafactory/llama3"}),
+    good=case(SHAREGPT, preset="llamafactory@0.9", changes={"render.template": "llamafactory/chatml"}),
+)
+
+TPL027 = info(
+    "text-around-the-chat",
+    "the trainer's template begins or ends rows differently from the tokenizer's own",
+    "Only one of the two templates writes a default system prompt, a date or an end-of-text token around the turns, or"
+    " each its own. Model families do so on purpose. A server that renders with the tokenizer's template sends what the"
+    " model did not see in training, or leaves out what it saw.",
+    data="serve with the template you train with, or send what it writes as a system message",
+    share=True,
+    bad=case(SHAREGPT, preset="llamafactory@0.9", changes={"render.template": "llamafactory/qwen"}),
     good=case(SHAREGPT, preset="llamafactory@0.9", changes={"render.template": "llamafactory/chatml"}),
 )
 
@@ -411,14 +423,14 @@ def _brings_its_own(context: Context) -> bool:
     return trainer_of(context.recipe).brings_template(context.recipe) and bool(context.facts.chat_templates)
 
 
-@row_check(LABELLED, TPL016, of=lambda shape: not shape.dropped, recipe=_brings_its_own, kinds=CHATS)
+@row_check(LABELLED, TPL016, TPL027, of=lambda shape: not shape.dropped, recipe=_brings_its_own, kinds=CHATS)
 def other_family(look: RowLook) -> Iterator[Fault]:
-    """TPL016: found once for all rows with the same roles, calls, tools and thoughts."""
+    """TPL016, TPL027: found once for all rows with the same roles, calls, tools and thoughts."""
     yield from _once(look, "beside", signature(look), lambda fitting: _compared(look, fitting))
 
 
-def _fix(context: Context, fits: str | None, title: str) -> Fix | None:
-    made = fix_of(context, TPL016, [("render.template", fits)] if fits else [], title)
+def _fix(context: Context, rule: Rule, fits: str | None, title: str) -> Fix | None:
+    made = fix_of(context, rule, [("render.template", fits)] if fits else [], title)
     if made is None or not made.changes or fits is None:
         return made
     key = key_of(context.recipe.preset, "render.template")
@@ -429,10 +441,7 @@ _SAID_OF_OWN: Mapping[Distance, tuple[str, str]] = {
     Distance.FAMILY: ("the trainer's template writes different text from the tokenizer's own", ""),
     Distance.FRAME: ("the trainer's template differs from the tokenizer's own", ""),
     Distance.THOUGHT: ("of the trainer's template and the tokenizer's own, only one writes an empty thought", ""),
-    Distance.OPENING: (
-        "the trainer's template begins or ends rows differently from the tokenizer's own",
-        "serve with the same beginning: a system message, or the template you train with",
-    ),
+    Distance.OPENING: (TPL027.title, TPL027.data),
     Distance.CONTENT: (
         "the trainer's template writes message content differently from the tokenizer's own",
         "serve with the template you train with, or write content that both leave unchanged",
@@ -524,7 +533,9 @@ def _compared(look: RowLook, before: Sequence[str]) -> tuple[SignatureFault, ...
     what, title = _SAID_OF_OWN[found.apart]
     sentence = f"{what}{place_words(look, found)}{_split(context, found)}"
     evidence = f"{written(found.ours)} ≠ {written(found.theirs)}"
-    fault = Fault(sentence, evidence, _severity(found.apart, template), fix=_fix(context, fits, title))
+    rule = TPL027 if found.apart is Distance.OPENING else TPL016
+    fix = _fix(context, rule, fits, title)
+    fault = Fault(sentence, evidence, _severity(found.apart, template), rule=rule, fix=fix)
     return (SignatureFault(fault, found, fits),)
 
 

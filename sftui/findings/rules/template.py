@@ -393,7 +393,7 @@ def drift(context: Context, sample: Sequence[Inspection]) -> Iterator[Fault]:
     if context.recipe.render.template == "tokenizer" or own is None or context.template is None or not chats(sample):
         return
     if trainer_of(context.recipe).brings_template(context.recipe):
-        return  # TPL016 looks at the rows themselves
+        return  # TPL016 and TPL027 look at the rows themselves
     own_template = compile_template(own, "the tokenizer's own", rendering=context.template.rendering)
     theirs = Context(context.recipe, context.facts, own_template, context.detected, context.tools)
     for what, messages, prompt in (("a conversation", [user(), answer()], False), ("a prompt", [user()], True)):

@@ -61,7 +61,7 @@ LOST: Mapping[str, str] = {
     "LAB002": "the row is rendered now, and the trainer trains all of it",
     "GEN002": "the row is rendered now, and torchtune trains the header of an answer",
     "CON020": "the row is rendered now, and its question, which was null, is empty",
-    "TPL016": "the row is rendered now, and torchtune ends it without the line break of the tokenizer's own template",
+    "TPL027": "the row is rendered now, and torchtune ends it without the line break of the tokenizer's own template",
 }
 """Findings that come with a row of which nothing was trained before."""
 

@@ -126,10 +126,10 @@ class Judged:
         return context, pipeline.inspect(one, detected, recipe, tools)
 
     def found(self, template: str, tokenizer: LoadedTokenizer, row: Mapping[str, Any]) -> Finding | None:
-        """What TPL016 tells of a row."""
+        """What TPL016 or TPL027 reports for a row."""
         context, inspection = self.opened(template, tokenizer, row)
         assert inspection.labels is not None, inspection.problem
-        return next((each for each in check_row(inspection, context) if each.code == "TPL016"), None)
+        return next((each for each in check_row(inspection, context) if each.code in ("TPL016", "TPL027")), None)
 
     def hold(self, template: str, name: str, family: str, tokenizer: LoadedTokenizer) -> Counter[str]:
         """The verdicts on every kind of row, each held against the judgement."""
