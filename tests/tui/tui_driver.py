@@ -40,7 +40,10 @@ class Driven:
         self.main = app.main
 
     async def press(self, *keys: str) -> str:
-        await self.pilot.press(*keys)
+        for key in keys:
+            await self.pilot.press(key)
+            if key == "f":  # what its findings offer is tried first: a key that asks for it sooner says so, and no more
+                await self.settle()
         await self.settle()
         return self.text
 
