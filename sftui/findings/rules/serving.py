@@ -17,7 +17,7 @@ from sftui.findings.context import Context
 from sftui.findings.fixes import fix_of
 from sftui.findings.look import RowLook, quoted, shown
 from sftui.findings.model import Consequence, Fix, Severity
-from sftui.findings.rule import GOOD, SHAREGPT, case, fatal, info
+from sftui.findings.rule import GOOD, SHAREGPT, Rule, case, fatal, info
 from sftui.findings.rules.eos import trained_ends
 from sftui.findings.rules.template import absent_words
 from sftui.model import NOWHERE, Conversation, Inspection, Kind, Message, Part, RenderedText, Span, common_prefix
