@@ -68,8 +68,7 @@ def encode(
                     from sftui.engines.checking import elsewhere
 
                     working = elsewhere(session, whole=explain and not split.packs, **where)
-                arrays = form == "parquet"
-                records = partial(encoded, explain=explain, unpacked=unpacked, as_arrays=arrays, passed=passed)
+                records = partial(encoded, explain=explain, unpacked=unpacked, passed=passed)
                 with working as ready:
                     write(file, records(ready, written), columns_of(session, explain, unpacked))
         progress.end()

@@ -104,7 +104,7 @@ class EncodePieces:
 
         written, explain, columns = EncodeProgress(), self.explain, columns_of(session, self.explain, unpacked=True)
         inspected = session.inspect_many(rows, spans=explain, text=explain)
-        records = encoded_rows(inspected, written, explain, as_arrays=self.form == "parquet")
+        records = encoded_rows(inspected, written, explain)
         made = part_of(self.form, records, columns)
         return PieceResult(_pickled((written, session.bulk.engine, made)))
 

@@ -199,4 +199,4 @@ def _columns(record: Mapping[str, Any], lists: Mapping[str, str]) -> Mapping[str
 
 def _utf8(text: str) -> str:
     """A lone surrogate has no UTF-8; it is written as its escape."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")

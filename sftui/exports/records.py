@@ -9,8 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sftui.fast_json import orjson
 from sftui.model import IGNORE_INDEX, NOWHERE, SIDES, Example, Inspection, Pack, Reason
 from sftui.runs import masked
+
+_ENCODER = json.JSONEncoder(ensure_ascii=True, default=list)
+_NUMBERS = frozenset(("row", "part", "side", "split", "input_ids", "labels", "attention_mask"))
+"""What holds no text of the data, in which a comma or a colon may stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ def record(inspection: Inspection, explain: bool = False, as_arrays: bool = Fals
     a row the trainer drops has `row` and `dropped`, one that cannot be prepared `row` and `error`. `explain` adds
     `tokens` (vocabulary strings) and `spans` ([start, end, message, part], null where a token stands for no text), each
     along `input_ids`, and `reasons` along `labels`. `as_arrays`: the numbers along the tokens are arrays where the row
-    has them as such, as the writers of Arrow take them.
+    has them as such, as the writers of files take them.
     """
     row = inspection.row.index
     if inspection.problem is not None:
@@ -183,11 +188,13 @@ def as_json(made: dict[str, Any]) -> str:
     if not all(map(math.isfinite, made.get("loss_weights", ()))):
         weights = [weight if math.isfinite(weight) else None for weight in made["loss_weights"]]
         made = {**made, "loss_weights": weights}
-    return json.dumps(made, ensure_ascii=True, separators=(", ", ": "))
+    return _ENCODER.encode(made)
 
 
 def as_line(made: dict[str, Any]) -> bytes:
     """The same as a line of a file."""
+    if orjson is not None and _NUMBERS.issuperset(made):  # an eighth of the time
+        return bytes(orjson.dumps(made, default=list)).replace(b",", b", ").replace(b":", b": ") + b"\n"
     return as_json(made).encode("ascii") + b"\n"
 
 

@@ -108,7 +108,7 @@ def encoded(
     *,
     explain: bool = False,
     unpacked: bool = False,
-    as_arrays: bool = False,
+    as_arrays: bool = True,
     passed: Callable[[], None] = lambda: None,
 ) -> Iterator[dict[str, Any]]:
     """The records of all rows or packs (see `exports.records`), counted in `written`; `passed` is called behind each
@@ -141,12 +141,10 @@ def refuse_none(written: EncodeProgress) -> None:
         raise ExportError("none of the rows could be prepared", why=f"sftui stopped at {written.unknown}")
 
 
-def encoded_rows(
-    rows: Iterable[Inspection], written: EncodeProgress, explain: bool, as_arrays: bool
-) -> Iterator[dict[str, Any]]:
+def encoded_rows(rows: Iterable[Inspection], written: EncodeProgress, explain: bool) -> Iterator[dict[str, Any]]:
     """The records of some rows, counted."""
     for inspection in rows:
-        yield from records(inspection, explain, as_arrays)
+        yield from records(inspection, explain, as_arrays=True)
         written.row(inspection)
 
 

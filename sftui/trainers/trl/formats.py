@@ -154,6 +154,8 @@ def _from_value(row: Mapping[str, Any]) -> bool:
 def is_messages(value: Any, *keys: str) -> bool:
     """Whether a value is a list of messages, with a role, or some other keys, in the first."""
     first = value[0] if isinstance(value, list) and value else None
+    if type(first) is dict and not keys:  # as in nearly every row
+        return "role" in first
     return isinstance(first, Mapping) and first.keys() >= {*(keys or ("role",))}
 
 

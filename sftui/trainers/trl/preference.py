@@ -64,15 +64,17 @@ class TrlDpo(PairTrainer, Trl):
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         data: Mapping[str, Any] = row.data or {}
         asked = [name for name in detected.fields if name in ("prompt", "completion", *SIDES)]
+        kinds = set[bool]()
         for name in asked:
             value = data.get(name)
+            kinds.add(is_messages(value))
             if value == [] or not isinstance(value, (str, list)):
                 word = "an empty list" if value == [] else type_word(value)
                 raise RecipeError(f"{STOPS}: its `{name}` is {word}", fix="drop the row")
-        if len({is_messages(data[name]) for name in asked}) > 1:
+        if len(kinds) > 1:
             why = "some of its columns contain messages with a role and some do not, and TRL checks only one of them"
             raise RecipeError(UNKNOWN, why=why, fix="store all of them as text, or all as messages")
-        if not is_messages(data[asked[0]]) and not all(isinstance(data[name], str) for name in asked):
+        if True not in kinds and not all(isinstance(data[name], str) for name in asked):
             why = "the first message of its lists has no `role`, so TRL reads them as text"
             raise RecipeError(STOPS, why=why, fix="add a role to the message")
         at = None if "prompt" in asked else self.parting(data["chosen"], data["rejected"])

@@ -258,7 +258,8 @@ def _refuse_messages(conversation: Conversation, first_is_chat: bool | None) -> 
             " as it does for text, but this one has messages",
             fix="use the same shape in every row, and add a role to every message",
         )
-    if not all(_has_role(conversation, number) for number in {0, prompt} if number < len(conversation.messages)):
+    messages = conversation.messages
+    if not all(["role" in message.data for message in (*messages[:1], *messages[prompt : prompt + 1])]):
         why = "the first message of its prompt or completion has no `role`, so TRL may take it for text"
         raise RecipeError(UNKNOWN, why=why, fix="add a role to the message")
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from sftui.exports.records import as_json, pack_record, record, records, shift_record
-from sftui.model import Example, Inspection, Labels, Pack, Part, Problem, Reason, Row, Tokens, TokenText
+import pytest
+
+from sftui.exports.records import as_json, as_line, pack_record, record, records, shift_record
+from sftui.model import Example, Inspection, Labels, Pack, Part, Problem, Reason, Row, Tokens, TokenText, flat_example
 from sftui.runs import flat, joined
+from sftui.trainers.base import TaggedIds
 
 
 def inspection(more: tuple[Example, ...] = ()) -> Inspection:
@@ -62,6 +65,22 @@ def test_weights_stand_along_the_labels() -> None:
 def test_json_has_null_for_a_weight_that_is_no_number() -> None:
     line = as_json({"loss_weights": (0.30000000000000004, float("nan"), float("-inf"))})
     assert json.loads(line) == {"loss_weights": [0.30000000000000004, None, None]}
+
+
+@pytest.mark.parametrize("as_arrays", [False, True])
+def test_a_line_is_the_same_without_orjson(as_arrays: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = replace(inspection(), example=flat_example(flat((7, 8)), ((1, 2),)))
+    kto = replace(one, example=Example(TaggedIds.of((7, 8), ((7,), (8,))), (-100, 8), (1, 1)))
+    failed = Inspection(Row(1, None, "", ""), problem=Problem("it broke: a, b", "of x"))
+    made = [
+        *records(replace(one, rejected=one), as_arrays=as_arrays),
+        *records(kto, as_arrays=as_arrays),
+        record(failed),
+    ]
+    lines = [as_line(each) for each in made]
+    assert lines[0].startswith(b'{"row": 3, "input_ids": [7, 8], "labels": [-100, 8], "attention_mask": [1, 1], "side"')
+    monkeypatch.setattr("sftui.exports.records.orjson", None)
+    assert lines == [as_line(each) for each in made]
 
 
 def test_a_pack_has_the_weights_of_its_documents() -> None:
