@@ -14,7 +14,7 @@ from dataclasses import field
 from datetime import date, datetime, time, timedelta
 from typing import Any, Literal
 
-from sftui.values import value_class
+from sftui.values import lazy, value_class
 
 
 @value_class
@@ -142,6 +142,11 @@ class ValueKind:
     kind: str | None
     inside: Mapping[str, ValueKind] = field(default_factory=dict)
 
+    @lazy
+    def texts(self) -> bool:
+        """Whether nothing but texts was seen in its keys."""
+        return all(place.kind == "string" for place in self.inside.values())
+
 
 def place_of(values: Sequence[Any]) -> ValueKind:
     """The place that holds these values."""
@@ -217,9 +222,15 @@ def brings(value: Any, place: ValueKind) -> bool:
 
 def _texts_alone(values: list[Any], place: ValueKind) -> bool:
     """Whether objects hold nothing but texts, and nothing else was seen in them: messages, mostly, at one look."""
-    if set(map(type, values)) != {dict} or any([kind.kind != "string" for kind in place.inside.values()]):
+    if not place.texts:
         return False
-    return {type(held) for value in values for held in value.values()} == {str}
+    for value in values:
+        if type(value) is not dict:
+            return False
+        for held in value.values():
+            if type(held) is not str:
+                return False
+    return True
 
 
 def _is_double(value: float) -> bool:

@@ -29,12 +29,14 @@ KEPT = 20 << 20
 """Bytes by which it may grow from the first look on before gigatoken is made anew: until then it grows by 35 to 60 MB
 for other reasons (what writes Parquet, rows on their way), which no new one frees."""
 _LEADS = (b"\xf0", b"\xe0", b"\xe1", b"\xea\x9f", b"\xea\xa0\xac", b"\xdf\xbd")
+_FIRST = bytes({lead[0] for lead in _LEADS})
 _NEW = re.compile(
     rb"\xf0[\x90-\x9e\xb2\xb3]"  # scripts beyond the first plane, ideographs
     rb"|\xe0(?:\xa2[\x8f\x97-\x9f]|\xa3[\x8a-\x93]|\xa7\xbe|\xb0\xbc|\xb1\x9c|\xb3\x9c|\xb4[\xbb\xbc]|\xba\xba|\xbb\x8e)"
     rb"|\xe1(?:\x9c\x95|\xaa\xbf|\xab|\xb7[\xb6-\xba])|\xea(?:\x9f[\x8e-\xb1]|\xa0\xac)|\xdf\xbd"
 )
-"""In UTF-8, letters that one of both may not know, and marks that only one puts in order; `_LEADS` are found sooner."""
+"""In UTF-8, letters that one of both may not know, and marks that only one puts in order; `_LEADS` are found sooner,
+their `_FIRST` bytes in one look."""
 
 
 class Gigatoken:
@@ -52,7 +54,7 @@ class Gigatoken:
             # One by one: a batch comes as an awkward array, which takes half a second to import and more to take apart.
             for text in texts:
                 data = text.encode()
-                if not text.isascii() and any([lead in data for lead in _LEADS]) and _NEW.search(data):
+                if not text.isascii() and self._is_new(data):
                     found += self._plain.ids_batch([text], special)
                 else:
                     ids = array("i", encode(data).tobytes())
@@ -62,6 +64,13 @@ class Gigatoken:
                 raise
         self._since += sum(map(len, texts))
         return found
+
+    @staticmethod
+    def _is_new(data: bytes) -> bool:
+        """Whether a text may hold what the engines' tables of letters differ in."""
+        if len(data.translate(None, _FIRST)) == len(data):
+            return False
+        return any([lead in data for lead in _LEADS]) and _NEW.search(data) is not None
 
     def grown(self) -> bool:
         """Whether the process holds so much more for its words that it is worth making anew."""
