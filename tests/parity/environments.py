@@ -10,7 +10,8 @@ not know yet is named the same: `trl@1.17.0` is installed as it comes.
 
 One virtual environment each under `$SFTUI_PARITY_HOME` (default ~/.cache/sftui-parity), made once:
 a finished one carries a stamp of its package list and is left alone. Only the standard library is
-needed here. torch is installed first and pinned, so that no trainer pulls a CUDA build.
+needed here. torch is installed first and pinned, so that no trainer pulls a CUDA build; by pip, which knows the wheels
+on the CI machine. The rest comes by uv where that is here: a tenth of the time.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 TORCH = "torch==2.13.0"
@@ -151,23 +153,27 @@ def build(trainer: str, version: str, home: Path) -> float:
     started = time.monotonic()
     shutil.rmtree(folder, ignore_errors=True)
     home.mkdir(parents=True, exist_ok=True)
-    run = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    python = str(folder / "bin" / "python")
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    install = [*pip, "install", "--no-compile"]
     _call([_python(), "-m", "venv", str(folder)])
     constraints = folder / "constraints.txt"
     constraints.write_text("")
     if TORCH in packages:
-        _call([*run, "install", "--no-compile", TORCH])
+        _call([*install, TORCH])
         constraints.write_text(TORCH + "\n")
+    if find_spec("uv"):
+        install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python]
     together, bare = (
         (packages[: packages.index("--no-deps")], packages[packages.index("--no-deps") :])
         if "--no-deps" in packages
         else (packages, ())
     )
-    _call([*run, "install", "--no-compile", "--constraint", str(constraints), *together])
+    _call([*install, "--constraint", str(constraints), *together])
     if bare:
-        _call([*run, "install", "--no-compile", *bare])
+        _call([*pip, "install", "--no-compile", *bare])
     if trainer in REMOVED:
-        _call([*run, "uninstall", "--yes", *REMOVED[trainer]])
+        _call([*pip, "uninstall", "--yes", *REMOVED[trainer]])
     stamp.write_text(wanted)
     return time.monotonic() - started
 
