@@ -15,7 +15,7 @@ BROKEN = (
         ("length.max",),
         ("cut",),
         {**SWIFT, "length.max": 30},
-        comes=("EOS008", "TPL016"),
+        comes=("EOS008", "TPL027"),
     ),
     Broken(
         "ms-swift@4.6", "TRU002", ("length.max",), ("cut",), {**SWIFT, "length.max": 30, "length.over": "cut_right"}
