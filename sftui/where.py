@@ -92,12 +92,11 @@ class RowValues:
     # A dict is known as such in a tenth of the time that an abstract class takes.
     def messages(self) -> list[Any]:
         """Every message of the row, in order."""
-        data, found = self.data, list[Any]()
-        for column in self.layout.columns:
-            items = data.get(column)
-            if isinstance(items, (list, tuple)):
-                found += items
-        return found
+        data, columns = self.data, self.layout.columns
+        if len(columns) == 1 and type(items := data.get(columns[0])) is list:
+            return items
+        lists = [items for column in columns if isinstance(items := data.get(column), (list, tuple))]
+        return [item for items in lists for item in items]
 
     def roles(self) -> list[str]:
         key = self.layout.role
@@ -106,9 +105,11 @@ class RowValues:
 
     def texts(self) -> list[str]:
         key, data = self.layout.content, self.data
-        said = [item.get(key) for item in self.messages() if type(item) is dict or isinstance(item, Mapping)]
+        said: list[Any] = [item.get(key) for item in self.messages() if type(item) is dict or isinstance(item, Mapping)]
         said += [data.get(column) for column in self.layout.texts]
-        found = list[str]()
+        if all([type(content) is str for content in said]):
+            return said
+        found: list[str] = []
         for content in said:
             if isinstance(content, str):
                 found.append(content)
