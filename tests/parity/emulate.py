@@ -47,19 +47,21 @@ class Emulated:
     tools: Toolbox | None = None
 
 
+FEW = 100
+
 Way = Callable[[Sequence[Row], Detection, Recipe, Toolbox], Iterable[Inspection]]
 """How rows are prepared."""
 
 
 def in_chunks(rows: Sequence[Row], detected: Detection, recipe: Recipe, tools: Toolbox) -> Iterable[Inspection]:
-    """As `sftui encode` does, with gigatoken after the first chunk already; it stays for the next case."""
-    return pipeline.inspect_all(rows, detected, recipe, tools, _bulk(tools.tokenizer))
+    """As `sftui encode` does; of more than a few rows with gigatoken after the first chunk already, which stays for the
+    next case: loading it takes a second for a large vocabulary, which is most of what a small case takes."""
+    return pipeline.inspect_all(rows, detected, recipe, tools, _bulk(tools.tokenizer, len(rows) > FEW))
 
 
 @lru_cache(maxsize=4)
-def _bulk(tokenizer: LoadedTokenizer) -> Bulk:
-    """What encodes many rows by a tokenizer: loading gigatoken takes seconds for a large vocabulary."""
-    return Bulk("soon")
+def _bulk(tokenizer: LoadedTokenizer, many: bool) -> Bulk:
+    return Bulk("soon" if many else "never")
 
 
 def emulate(trainer: str, version: str, case: Case, *, mode: str = "proven", way: Way = in_chunks) -> Emulated:

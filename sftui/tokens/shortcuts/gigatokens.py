@@ -54,7 +54,8 @@ class Gigatoken:
             # One by one: a batch comes as an awkward array, which takes half a second to import and more to take apart.
             for text in texts:
                 data = text.encode()
-                if not text.isascii() and self._is_new(data):
+                known = text.isascii() or len(data.translate(None, _FIRST)) == len(data)
+                if not known and any([lead in data for lead in _LEADS]) and _NEW.search(data):
                     found += self._plain.ids_batch([text], special)
                 else:
                     ids = array("i", encode(data).tobytes())
@@ -64,13 +65,6 @@ class Gigatoken:
                 raise
         self._since += sum(map(len, texts))
         return found
-
-    @staticmethod
-    def _is_new(data: bytes) -> bool:
-        """Whether a text may hold what the engines' tables of letters differ in."""
-        if len(data.translate(None, _FIRST)) == len(data):
-            return False
-        return any([lead in data for lead in _LEADS]) and _NEW.search(data) is not None
 
     def grown(self) -> bool:
         """Whether the process holds so much more for its words that it is worth making anew."""
