@@ -18,6 +18,7 @@ import json
 import logging
 import sys
 from datetime import datetime
+from functools import lru_cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ KINDS = {
 }
 ROLES = {"human": "user", "gpt": "assistant", "function_call": "function", "observation": "observation"}
 DAY = datetime(2026, 2, 3)
+UNTOUCHED = copy.deepcopy(templates.TEMPLATES)
 
 
 class Seeing(int):
@@ -119,15 +121,22 @@ def digest(*lists: list[int]) -> str:
     return hashlib.blake2b(json.dumps(lists).encode(), digest_size=8).hexdigest()
 
 
-def made(name: str, folder: Path, shape: dict[str, Any], processor: Any, added: tuple[str, ...] = ()) -> Any:
-    """How many ids, how many trained and their hash; a sentence where it stops."""
+@lru_cache(maxsize=4)
+def dataset_processor(name: str, folder: Path, processor: Any, added: tuple[str, ...]) -> SupervisedDatasetProcessor:
+    """What encodes rows by a template, which changes with the tokenizer that it is used with."""
     data = DataArguments(template=name, cutoff_len=100_000)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     if added:  # as `add_special_tokens` of a config does
         tokenizer.add_special_tokens({"additional_special_tokens": list(added)})
+    templates.TEMPLATES[name] = copy.deepcopy(UNTOUCHED[name])
+    template = templates.get_template_and_fix_tokenizer(tokenizer, data)
+    return SupervisedDatasetProcessor(template=template, tokenizer=tokenizer, processor=processor, data_args=data)
+
+
+def made(name: str, folder: Path, shape: dict[str, Any], processor: Any, added: tuple[str, ...] = ()) -> Any:
+    """How many ids, how many trained and their hash; a sentence where it stops."""
     try:
-        template = templates.get_template_and_fix_tokenizer(tokenizer, data)
-        own = SupervisedDatasetProcessor(template=template, tokenizer=tokenizer, processor=processor, data_args=data)
+        own = dataset_processor(name, folder, processor, added)
         messages = [{"role": ROLES[one["from"]], "content": one["value"]} for one in shape["conversations"]]
         ids, labels = own._encode_data_example(
             messages[:-1], messages[-1:], shape.get("system"), shape.get("tools"), [], [], []
@@ -156,7 +165,6 @@ def main(folder: str | None = None) -> None:
         json.dumps(told, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8"
     )
     tool_utils.datetime = Day
-    untouched = copy.deepcopy(templates.TEMPLATES)
     shapes = json.loads(SHAPES.read_text(encoding="utf-8"))
     golden: dict[str, Any] = {}
     for tokenizer in TOKENIZERS:
@@ -166,8 +174,6 @@ def main(folder: str | None = None) -> None:
                 for processor in (
                     (Seeing(2), None) if facts[name].get("media") and shape == "multi-turn" else (Seeing(2),)
                 ):
-                    templates.TEMPLATES.clear()
-                    templates.TEMPLATES.update(copy.deepcopy(untouched))
                     place = f"{tokenizer} {name} {shape}" + ("" if processor else ", no processor")
                     golden[place] = made(name, loaded, row, processor)
                 if any("token" in slot for slots in inserted(facts[name]) for slot in slots):
