@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
@@ -394,6 +393,7 @@ def compare() -> None:
     multiple=True,
 )
 @output_option("write to this file instead of stdout", "-o", "--out")
+@number_option(WRITTEN, "width of text in columns; default: the terminal's, or 100", "--width", least=20)
 @force_option
 @working_options
 def check() -> None:
@@ -772,6 +772,9 @@ def _ended(work: Callable[[], object]) -> int:
         narrate("stopped; nothing was written")
         return 2
     except click.ClickException as error:
-        error.show(sys.stderr)
+        words = error.format_message().replace(". (Did you", " (did you").replace(". Did you", "; did you")
+        context = getattr(error, "ctx", None)
+        more = "" if context is None or ";" in words else f"; `{context.command_path} --help` lists the options"
+        narrate(f"{words[:1].lower()}{words[1:].rstrip('.')}{more}")
         return 2
     return code if isinstance(code, int) else 0

@@ -47,6 +47,7 @@ def check(
     fix: str | None,
     drop: tuple[str, ...],
     out: str | None,
+    width: int | None,
     force: bool,
     **given: Any,
 ) -> int:
@@ -110,10 +111,10 @@ def check(
     other = known.other_ids(found.tokenizer) if read is not None else ""
     if other:
         narrate(f"{baseline} {other}: it may not recognise findings about tokens; rewrite it with --write-baseline")
-    target.write(_writer(form)(found))
+    target.write(_writer(form, width)(found))
     for (extra, _), place in zip(also, others):
         if place is not None:
-            place.write(_writer(extra)(found))
+            place.write(_writer(extra, width)(found))
     if memory is not None:
         text = baseline_text(found.audit.found, found.tokenizer, found.audit.rows)
         count = sum(code.count for code in found.audit.found.codes.values())
@@ -134,10 +135,10 @@ def check(
     return int(fails or bool(over))
 
 
-def _writer(form: str) -> Callable[[AuditReport], str]:
-    """What writes a format; text as wide as the terminal."""
-    if form == "text" and sys.stdout.isatty():
-        return partial(as_text, width=shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns)
+def _writer(form: str, width: int | None) -> Callable[[AuditReport], str]:
+    """What writes a format; text as wide as was asked, else as the terminal."""
+    if form == "text" and (width is not None or sys.stdout.isatty()):
+        return partial(as_text, width=width or shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns)
     from sftui.exports.formats import writer_of
 
     return writer_of(form)

@@ -51,6 +51,13 @@ def codes(done: Any) -> dict[str, int]:
     return {one["code"]: one["count"] for one in json.loads(done.out)["codes"]}
 
 
+@pytest.mark.parametrize("width", [80, 160])
+def test_the_text_is_as_wide_as_was_asked(width: int, sftui: Sftui, dirty: Path) -> None:
+    own, asked = (check(sftui, dirty, *words).out.splitlines() for words in ((), ("--width", width)))
+    assert max(len(line) for line in asked if "run: " not in line) <= width, "a command is copied, so it stays whole"
+    assert (len(asked) > len(own)) is (width < 100) and " ".join(asked).split() == " ".join(own).split()
+
+
 def test_a_clean_file_ends_with_0(sftui: Sftui, clean: Path) -> None:
     done = check(sftui, clean)
     assert done.code == 0

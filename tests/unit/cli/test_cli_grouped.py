@@ -88,9 +88,12 @@ def test_format_for_the_data_leads_to_data_format(
     before = set(tmp_path.iterdir())
     done = sftui(*command.split(), data, *TOK, *WITHOUT[command], *said)
     assert (done.code, done.out) == (2, "") and set(tmp_path.iterdir()) == before
-    assert done.err.splitlines()[-1] == (
-        "Error: --format sets the output format; use --data-format alpaca to say how rows are read"
-    )
+    assert done.err == "sftui: --format sets the output format; use --data-format alpaca to say how rows are read\n"
+
+
+def test_an_option_that_is_none_is_one_sentence(sftui: Sftui, data: Path) -> None:
+    done = sftui("check", data, "--zzz")
+    assert (done.code, done.err) == (2, "sftui: no such option '--zzz'; `sftui check --help` lists the options\n")
 
 
 @pytest.mark.parametrize("command", ["show", "check", "compare", "template"])
