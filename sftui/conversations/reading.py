@@ -222,15 +222,9 @@ def brings(value: Any, place: ValueKind) -> bool:
 
 def _texts_alone(values: list[Any], place: ValueKind) -> bool:
     """Whether objects hold nothing but texts, and nothing else was seen in them: messages, mostly, at one look."""
-    if not place.texts:
+    if not place.texts or not {dict}.issuperset(map(type, values)):
         return False
-    for value in values:
-        if type(value) is not dict:
-            return False
-        for held in value.values():
-            if type(held) is not str:
-                return False
-    return True
+    return {str}.issuperset([type(held) for value in values for held in value.values()])
 
 
 def _is_double(value: float) -> bool:

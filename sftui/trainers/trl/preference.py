@@ -64,10 +64,9 @@ class TrlDpo(PairTrainer, Trl):
     def convert(self, row: Row, detected: Detection, recipe: Recipe) -> Conversation:
         data: Mapping[str, Any] = row.data or {}
         asked = [name for name in detected.fields if name in ("prompt", "completion", *SIDES)]
-        kinds = set[bool]()
+        kinds = {is_messages(data.get(name)) for name in asked}
         for name in asked:
             value = data.get(name)
-            kinds.add(is_messages(value))
             if value == [] or not isinstance(value, (str, list)):
                 word = "an empty list" if value == [] else type_word(value)
                 raise RecipeError(f"{STOPS}: its `{name}` is {word}", fix="drop the row")
