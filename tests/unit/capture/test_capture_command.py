@@ -111,7 +111,7 @@ def test_where_nothing_can_be_written_nothing_is_run(sftui: Sftui, tmp_path: Pat
 
 def test_no_command_is_told(sftui: Sftui) -> None:
     code, told = sftui("capture", "-o", "b.parquet")
-    assert code == 2 and "Missing argument" in told
+    assert code == 2 and "missing argument" in told
 
 
 BEGUN = """
