@@ -162,16 +162,18 @@ def build(trainer: str, version: str, home: Path) -> float:
     if TORCH in packages:
         _call([*install, TORCH])
         constraints.write_text(TORCH + "\n")
-    if find_spec("uv"):
-        install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python]
     together, bare = (
         (packages[: packages.index("--no-deps")], packages[packages.index("--no-deps") :])
         if "--no-deps" in packages
         else (packages, ())
     )
-    _call([*install, "--constraint", str(constraints), *together])
+    asked = ["--constraint", str(constraints), *together]
+    quick = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python, *asked]
+    patient = {**os.environ, "UV_HTTP_TIMEOUT": "180"}
+    if not find_spec("uv") or subprocess.run(quick, env=patient, capture_output=True).returncode:
+        _call([*install, *asked])
     if bare:
-        _call([*pip, "install", "--no-compile", *bare])
+        _call([*install, *bare])
     if trainer in REMOVED:
         _call([*pip, "uninstall", "--yes", *REMOVED[trainer]])
     stamp.write_text(wanted)
