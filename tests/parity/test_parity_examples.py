@@ -30,14 +30,17 @@ from axolotl.integrations.base import PluginManager
 from axolotl.integrations.config import merge_input_args
 from axolotl.utils.config import prepare_plugins
 from axolotl.utils.dict import DictDefault
+known = {}
 for line in sys.stdin:
     path, text = json.loads(line)
-    PluginManager._instance = None
     config = DictDefault(yaml.safe_load(text))
-    prepare_plugins(config)
-    fields = merge_input_args()[1].model_fields
-    names = set(fields) | {one.alias for one in fields.values() if one.alias}
-    print("READ " + json.dumps([path, sorted(set(config) & names)]), flush=True)
+    plugins = tuple(config.plugins or ())
+    if plugins not in known:
+        PluginManager._instance = None
+        prepare_plugins(config)
+        fields = merge_input_args()[1].model_fields
+        known[plugins] = set(fields) | {one.alias for one in fields.values() if one.alias}
+    print("READ " + json.dumps([path, sorted(set(config) & known[plugins])]), flush=True)
 """
 
 
