@@ -27,6 +27,7 @@ from sftui.cli.grouped import (
     completes,
     flag,
     number_option,
+    usage_sentence,
     with_parameters,
 )
 from sftui.cli.opening import (
@@ -772,9 +773,6 @@ def _ended(work: Callable[[], object]) -> int:
         narrate("stopped; nothing was written")
         return 2
     except click.ClickException as error:
-        words = error.format_message().replace(". (Did you", " (did you").replace(". Did you", "; did you")
-        context = getattr(error, "ctx", None)
-        more = "" if context is None or ";" in words else f"; `{context.command_path} --help` lists the options"
-        narrate(f"{words[:1].lower()}{words[1:].rstrip('.')}{more}")
+        narrate(usage_sentence(error))
         return 2
     return code if isinstance(code, int) else 0

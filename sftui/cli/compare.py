@@ -41,7 +41,7 @@ def compare(against: str | None, **given: Any) -> int:
     if against is None:
         return compare_recipes(**given)
     if given["others"] or given["max_rows"] is not None or given["sample"] is not None:
-        raise click.UsageError("--against compares every sequence: omit --with, --max-rows and --sample")
+        raise RecipeError("--against compares every sequence", fix="omit --with, --max-rows and --sample")
     from sftui.cli.against import compare_against
 
     refuse_where(given, "--against looks up every sequence")

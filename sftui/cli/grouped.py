@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sftui.errors import RecipeError
+from sftui.nearest import did_you_mean
 from sftui.session.declared import DATA, FINDINGS, OTHER, RECIPE, TOKENIZER, USUAL
 
 if TYPE_CHECKING:
@@ -94,7 +96,7 @@ class HelpCommand(click.Command):
             return super().parse_args(ctx, args)
         except (click.NoSuchOption, click.BadParameter) as error:
             if meant := _about_format(words, error):
-                raise click.UsageError(meant, ctx) from error
+                raise RecipeError(meant) from error
             raise
 
     def grouped_options(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
@@ -144,6 +146,16 @@ class Front(HelpCommand):
                 with formatter.section(title):
                     formatter.write_dl(lines, col_spacing=3)
         super().format_options(ctx, formatter)
+
+
+def usage_sentence(error: click.ClickException) -> str:
+    """What click finds wrong with the words of a command, as every other error is told."""
+    words, context = error.format_message(), getattr(error, "ctx", None)
+    fix = f"`{context.command_path} --help` lists the options" if context is not None else ""
+    if isinstance(error, click.NoSuchOption):
+        words = f"no such option {error.option_name}"
+        fix = did_you_mean(error.option_name, error.possibilities or (), fix)
+    return "; ".join(filter(None, (words[:1].lower() + words[1:].rstrip("."), fix)))
 
 
 def _about_format(words: list[str], error: click.UsageError) -> str:

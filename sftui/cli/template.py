@@ -14,7 +14,7 @@ from sftui.cli.loading import DataNotes, loaded_session
 from sftui.cli.opening import open_options
 from sftui.cli.terminal import narrate
 from sftui.cli.writing import targets
-from sftui.errors import TemplateError
+from sftui.errors import RecipeError, TemplateError
 from sftui.model import Conversation
 from sftui.session.inputs import inputs_of
 from sftui.session.opened import OpenData
@@ -41,7 +41,7 @@ def template(tags: bool, probe: bool, shown: str | None, out: str | None, **give
     if not probe and shown is None:
         return write_template(tags, out, **given)
     if tags or out is not None:
-        raise click.UsageError("--probe writes no template: omit --add-generation-tags and -o")
+        raise RecipeError("--probe writes no template", fix="omit --add-generation-tags and -o")
     from sftui.cli.probing import probe_template
 
     return probe_template(shown, **given)

@@ -93,7 +93,7 @@ def test_format_for_the_data_leads_to_data_format(
 
 def test_an_option_that_is_none_is_one_sentence(sftui: Sftui, data: Path) -> None:
     done = sftui("check", data, "--zzz")
-    assert (done.code, done.err) == (2, "sftui: no such option '--zzz'; `sftui check --help` lists the options\n")
+    assert (done.code, done.err) == (2, "sftui: no such option --zzz; `sftui check --help` lists the options\n")
 
 
 @pytest.mark.parametrize("command", ["show", "check", "compare", "template"])
