@@ -9,7 +9,7 @@ from io import BytesIO
 from itertools import accumulate, islice
 from typing import IO, Any
 
-from sftui.exports.records import Columns, as_line
+from sftui.exports.records import PLAIN_KEYS, Columns, as_line
 from sftui.runs import flat
 
 GROUP = 1000
@@ -29,9 +29,6 @@ PACK_LISTS = {**ROW_LISTS, **dict.fromkeys(("attention_mask", "position_ids", "d
 """The columns of numbers along the tokens, with their items; weights have the four bytes that they have in a loss.
 They are packed as they come: it takes half the time while the row is still in the processor's cache, and a fifth of the
 memory until its group is full."""
-
-_PLAIN = frozenset(("row", "part", "side", "split", "input_ids", "labels", "attention_mask"))
-"""What nothing is to be done to where its numbers are packed."""
 
 ROWS = Columns()
 
@@ -181,7 +178,7 @@ def _bits(flags: Sequence[bool]) -> bytes:
 
 def _columns(record: Mapping[str, Any], lists: Mapping[str, str]) -> Mapping[str, Any]:
     """The record with its numbers packed, texts that UTF-8 can hold and spans as named fields."""
-    if _PLAIN.issuperset(record) and type(record.get("input_ids")) is array:
+    if PLAIN_KEYS.issuperset(record) and type(record.get("input_ids")) is array:
         return record
     made = dict(record)
     for name, value in record.items():
@@ -199,4 +196,4 @@ def _columns(record: Mapping[str, Any], lists: Mapping[str, str]) -> Mapping[str
 
 def _utf8(text: str) -> str:
     """A lone surrogate has no UTF-8; it is written as its escape."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -13,9 +13,9 @@ from sftui.fast_json import orjson
 from sftui.model import IGNORE_INDEX, NOWHERE, SIDES, Example, Inspection, Pack, Reason
 from sftui.runs import masked
 
-_ENCODER = json.JSONEncoder(ensure_ascii=True, default=list)
-_NUMBERS = frozenset(("row", "part", "side", "split", "input_ids", "labels", "attention_mask"))
-"""What holds no text of the data, in which a comma or a colon may stand."""
+_ENCODER = json.JSONEncoder(ensure_ascii=True, default=array.tolist)
+PLAIN_KEYS = frozenset(("row", "part", "side", "split", "input_ids", "labels", "attention_mask"))
+"""The keys of records that hold no text of the data: none has a comma, a colon or a lone surrogate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ def as_json(made: dict[str, Any]) -> str:
 
 def as_line(made: dict[str, Any]) -> bytes:
     """The same as a line of a file."""
-    if orjson is not None and _NUMBERS.issuperset(made):  # an eighth of the time
+    if orjson is not None and PLAIN_KEYS.issuperset(made):  # an eighth of the time
         return bytes(orjson.dumps(made, default=list)).replace(b",", b", ").replace(b":", b": ") + b"\n"
     return as_json(made).encode("ascii") + b"\n"
 
