@@ -11,7 +11,7 @@ import ast
 import operator
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -90,13 +90,11 @@ class RowValues:
         return self.row.data
 
     # A dict is known as such in a tenth of the time that an abstract class takes.
-    def messages(self) -> list[Any]:
+    def messages(self) -> Sequence[Any]:
         """Every message of the row, in order."""
-        data, columns = self.data, self.layout.columns
-        if len(columns) == 1 and type(items := data.get(columns[0])) is list:
-            return items
-        lists = [items for column in columns if isinstance(items := data.get(column), (list, tuple))]
-        return [item for items in lists for item in items]
+        data = self.data
+        lists = [items for column in self.layout.columns if isinstance(items := data.get(column), (list, tuple))]
+        return lists[0] if len(lists) == 1 else [item for items in lists for item in items]
 
     def roles(self) -> list[str]:
         key = self.layout.role
