@@ -395,7 +395,7 @@ TPL016 = fatal(
     "template-of-another-family",
     "the trainer's template is not the tokenizer's own",
     "The trainer has its own template, which writes different text around the turns from the tokenizer's chat"
-    " template, so what is trained is not what a server sends. If only whitespace, an end-of-text token or the tools"
+    " template, so what is trained is not what a server sends. If only whitespace, the end of a turn or the tools"
     " differ, it is a warning.",
     data="use the tokenizer's own template",
     share=True,
@@ -408,9 +408,9 @@ TPL016 = fatal(
 TPL027 = info(
     "text-around-the-chat",
     "the trainer's template begins or ends rows differently from the tokenizer's own",
-    "Only one of the two templates writes a default system prompt, a date or an end-of-text token around the turns, or"
-    " each its own. Model families do so on purpose. A server that renders with the tokenizer's template sends what the"
-    " model did not see in training, or leaves out what it saw.",
+    "One of the two templates writes a default system prompt, a date or an end-of-text token around the turns that the"
+    " other does not write. Model families differ there on purpose. A server that renders with the tokenizer's template"
+    " sends what the model did not see in training, or leaves out what it saw.",
     data="serve with the template you train with, or send what it writes as a system message",
     share=True,
     bad=case(SHAREGPT, preset="llamafactory@0.9", changes={"render.template": "llamafactory/qwen"}),
@@ -441,7 +441,7 @@ _SAID_OF_OWN: Mapping[Distance, tuple[str, str]] = {
     Distance.FAMILY: ("the trainer's template writes different text from the tokenizer's own", ""),
     Distance.FRAME: ("the trainer's template differs from the tokenizer's own", ""),
     Distance.THOUGHT: ("of the trainer's template and the tokenizer's own, only one writes an empty thought", ""),
-    Distance.OPENING: (TPL027.title, TPL027.data),
+    Distance.OPENING: (TPL027.title, ""),
     Distance.CONTENT: (
         "the trainer's template writes message content differently from the tokenizer's own",
         "serve with the template you train with, or write content that both leave unchanged",
