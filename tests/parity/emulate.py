@@ -48,6 +48,7 @@ class Emulated:
 
 
 FEW = 100
+"""Rows of a case for which gigatoken is not loaded."""
 
 Way = Callable[[Sequence[Row], Detection, Recipe, Toolbox], Iterable[Inspection]]
 """How rows are prepared."""
